@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -10,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The shells of Windows pass patterns such as *.trace to a program, which expands them. The time zone
-// of $TZ is not known to the system, and a pipe whose reader has ended sends no signal.
+// The shells of Windows pass patterns such as *.trace to a program, which expands them. Package time
+// does not look at $TZ, and a pipe whose reader has ended sends no signal.
 
 // expand replaces operands with * or ?, which no file name has there, by the names that match. An
 // operand that matches nothing stays as it is, as in a shell.
@@ -34,13 +33,13 @@ func readerGone(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
 
-// setZone has times shown in the zone that $TZ names, if that is known.
-func setZone() {
-	if name, ok := os.LookupEnv("TZ"); ok {
-		if zone, err := time.LoadLocation(name); err == nil {
-			time.Local = zone
-		}
+// setNamedZone has times shown in a zone, and reports whether it is known.
+func setNamedZone(name string) bool {
+	zone, err := time.LoadLocation(name)
+	if err == nil {
+		time.Local = zone
 	}
+	return err == nil
 }
 
 // IsPath reports whether an operand is a path and cannot be the name of a stream.

@@ -79,6 +79,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	}
 	if err == nil || cli.AsFault(err).Silent {
 		noteUnmatched(env, inputs, &opt.sel)
+		noteOutside(env, inputs, opt)
 	}
 	reportRedacted(env, inputs, opt)
 	if err != nil {

@@ -158,6 +158,9 @@ func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
 		opt.masks = append(opt.masks, m)
 	}
 	opt.style = readStyle(args, opt.form)
+	if opt.style == output.AbsoluteTime || opt.mode == "attributes" && opt.form == "" {
+		env.UseZone()
+	}
 	if opt.stringSize, err = args.Count("string-size", 32); err != nil {
 		return nil, err
 	}
@@ -172,7 +175,7 @@ func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
 			return nil, cli.BadValue("replay", v, err)
 		}
 	}
-	if opt.sel, err = readSelection(args); err != nil {
+	if opt.sel, err = readSelection(env, args); err != nil {
 		return nil, err
 	}
 	opt.redact = set

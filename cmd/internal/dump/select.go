@@ -20,8 +20,8 @@ type selects struct {
 	calls          callSelection
 }
 
-func readSelection(args *cli.Args) (s selects, err error) {
-	if s.Selection, err = selection.Read(args); err != nil {
+func readSelection(env *cli.Env, args *cli.Args) (s selects, err error) {
+	if s.Selection, err = selection.Read(env, args); err != nil {
 		return s, err
 	}
 	if s.await, err = selection.Set(args, "wait-for"); err != nil {

@@ -108,6 +108,15 @@ func stopWith(ctx context.Context, logs []*log) (func(), error) {
 	}, nil
 }
 
+// noteOutside reports times of the command line that select nothing.
+func (j *job) noteOutside() {
+	var logs []selection.Dated
+	for _, l := range j.logs {
+		logs = append(logs, selection.Dated{Reader: l.Reader, Last: l.LastTime})
+	}
+	j.opt.sel.NoteOutside(j.env, logs)
+}
+
 // report reports what is missing in the logs, and names of the command line that they do not have.
 func (j *job) report() {
 	sound := true
@@ -121,6 +130,9 @@ func (j *job) report() {
 		if st := l.Reader.Status(); st.Lost+st.LogLost > 0 {
 			j.env.Note(l.Name + ": " + cli.Plural(st.Lost+st.LogLost, "event was", "events were") + " lost")
 		}
+	}
+	if sound {
+		j.noteOutside()
 	}
 	if asked := selection.Asked(j.opt.sel.Include, j.opt.sel.Exclude); len(asked) > 0 && sound {
 		selection.NoteUnmatched(j.env, asked, types)

@@ -115,7 +115,7 @@ func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
 			opt.text += g.Name + "=" + g.Value + "\x00"
 		}
 	}
-	if opt.sel, err = selection.Read(args); err != nil {
+	if opt.sel, err = selection.Read(env, args); err != nil {
 		return nil, err
 	}
 	return opt, nil

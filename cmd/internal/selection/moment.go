@@ -11,6 +11,7 @@ import (
 // event.
 type Moment struct {
 	Given bool
+	local bool // it has no zone of its own
 	kind  kind
 	abs   time.Time
 	after time.Duration // relative to the first or last event
@@ -45,11 +46,13 @@ func parse(s string) (Moment, error) {
 		}
 		m.after, err = cli.ParseDuration(s[1:])
 	default:
-		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		for i, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
 			if m.abs, err = time.ParseInLocation(layout, s, time.Local); err == nil {
+				m.local = i > 0
 				return m, nil
 			}
 		}
+		m.local = true
 		m.kind = clock
 		m.abs, err = time.ParseInLocation("15:04:05", s, time.Local)
 	}

@@ -20,7 +20,7 @@ type Selection struct {
 }
 
 // Read reads the options events, exclude, pid, tid, since and until.
-func Read(args *cli.Args) (s Selection, err error) {
+func Read(env *cli.Env, args *cli.Args) (s Selection, err error) {
 	if s.Include, err = Set(args, "events"); err != nil {
 		return s, err
 	}
@@ -40,6 +40,9 @@ func Read(args *cli.Args) (s Selection, err error) {
 		if v, ok := args.Lookup(o.name); ok {
 			if *o.m, err = parse(v); err != nil {
 				return s, cli.BadValue(o.name, v, err)
+			}
+			if o.m.local {
+				env.UseZone()
 			}
 		}
 	}

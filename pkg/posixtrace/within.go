@@ -21,23 +21,39 @@ func SpanFromContext(ctx context.Context) Span {
 }
 
 // EventIn is Event for an event within a span: EventInfo.Span of the event is the key of the span that
-// ctx comes from, or 0 if ctx comes from none. pc becomes the address of the event, for a library such
-// as a logger, which knows the address of its caller from runtime.Callers; 0 means the caller of
-// EventIn. The type of the event is not one of a span (NAME.begin, NAME.end). EventIn is safe for
-// concurrent use. Extension.
-//
-// The compiler must not inline EventIn: sys.Self looks at the frame of the function that calls it.
+// ctx comes from, or 0 if ctx comes from none. The type of the event is not one of a span (NAME.begin,
+// NAME.end). EventIn is safe for concurrent use. Extension.
 //
 //go:noinline
-func EventIn(ctx context.Context, pc uintptr, id EventID, data []byte) {
-	if atomic.LoadUint32(loadWord()) == 0 {
+func EventIn(ctx context.Context, id EventID, data []byte) {
+	table := traced.wanting(id)
+	if table == nil {
 		return
 	}
-	table := traced.table.Load()
-	if table.stale(id) {
-		if table = traced.renewed(id); table == nil {
-			return
-		}
+	e := stream.Event{ID: event.ID(id)}
+	e.Span.Key = enclosing(ctx)
+	var tid uint64
+	var processor int
+	// The compiler must not inline EventIn: sys.Self looks at the frame of the function that calls it.
+	if table.fast {
+		tid, e.Addr, processor, e.Ticks = sys.Self()
+	} else {
+		tid, e.Addr = sys.SlowSelf(1)
+		processor = sys.Processor()
+	}
+	e.TID = uint32(tid)
+	table.record(processor, &e, data)
+}
+
+// EventAt is EventIn for a library that records on behalf of its caller, such as a logger: pc, from
+// runtime.Callers or slog.Record, becomes the address of the event. 0 stands for the caller of EventAt.
+// Extension.
+//
+//go:noinline
+func EventAt(ctx context.Context, pc uintptr, id EventID, data []byte) {
+	table := traced.wanting(id)
+	if table == nil {
+		return
 	}
 	e := stream.Event{ID: event.ID(id)}
 	e.Span.Key = enclosing(ctx)
@@ -53,8 +69,26 @@ func EventIn(ctx context.Context, pc uintptr, id EventID, data []byte) {
 		e.Addr = uint64(pc)
 	}
 	e.TID = uint32(tid)
-	for _, a := range table.streams {
-		a.w.AppendEvent(processor, &e, data, e.Span.Key != 0)
+	table.record(processor, &e, data)
+}
+
+// wanting returns the table of the streams if a trace point for an event of type id may record one now,
+// or nil.
+func (t *tracedProcess) wanting(id EventID) *table {
+	if atomic.LoadUint32(loadWord()) == 0 {
+		return nil
 	}
-	runtime.KeepAlive(table)
+	table := t.table.Load()
+	if table.stale(id) {
+		return t.renewed(id)
+	}
+	return table
+}
+
+// record records an event in the streams of the table.
+func (t *table) record(processor int, e *stream.Event, data []byte) {
+	for _, a := range t.streams {
+		a.w.AppendEvent(processor, e, data, e.Span.Key != 0)
+	}
+	runtime.KeepAlive(t)
 }

@@ -132,7 +132,7 @@ func (h *Handler) record(ctx context.Context, r *slog.Record) {
 	for range open + 1 {
 		o.b = append(o.b, '}')
 	}
-	posixtrace.EventIn(ctx, r.PC, h.typeOf(r.Level), o.b)
+	posixtrace.EventAt(ctx, r.PC, h.typeOf(r.Level), o.b)
 	if cap(o.b) <= maxKept {
 		*p = o.b
 		lines.Put(p)

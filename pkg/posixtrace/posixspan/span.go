@@ -33,7 +33,7 @@
 // # Log lines and events in a span
 //
 // With package posixslog, slog.InfoContext(ctx, ...) records a line in the span of ctx.
-// posixtrace.EventIn(ctx, 0, id, data) does so for a trace point.
+// posixtrace.EventIn(ctx, id, data) does so for a trace point.
 //
 // # Cost
 //

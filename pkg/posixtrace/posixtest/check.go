@@ -2,6 +2,7 @@ package posixtest
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -71,6 +72,48 @@ func (tr *Trace) Count(n int, want string) {
 	tr.t.Helper()
 	if list := tr.matches(want); len(list) != n {
 		tr.t.Errorf("posixtest: %d events %q, want %d", len(list), want, n)
+	}
+}
+
+// None fails the test if an event matches of those recorded so far. It does not wait.
+func (tr *Trace) None(want string) {
+	tr.t.Helper()
+	tr.AtMost(0, want)
+}
+
+// AtMost fails the test if more than n events match of those recorded so far. It does not wait.
+func (tr *Trace) AtMost(n int, want string) {
+	tr.t.Helper()
+	list := tr.matches(want)
+	switch {
+	case len(list) <= n:
+	case n == 0:
+		tr.t.Errorf("posixtest: %d events %q, want none; the first is %s", len(list), want, list[0])
+	default:
+		tr.t.Errorf("posixtest: %d events %q, want at most %d", len(list), want, n)
+	}
+}
+
+// Before fails the test unless, of the events recorded so far, the first one that matches first comes
+// before the first one that matches then. Both must be there. It does not wait.
+func (tr *Trace) Before(first, then string) {
+	tr.t.Helper()
+	list := tr.Events()
+	at := func(want string) int {
+		p := compile(want)
+		return slices.IndexFunc(list, func(e Event) bool { return p.match(&e) })
+	}
+	a, b := at(first), at(then)
+	for _, missing := range []struct {
+		at   int
+		want string
+	}{{a, first}, {b, then}} {
+		if missing.at < 0 {
+			tr.t.Errorf("posixtest: no event %q at all", missing.want)
+		}
+	}
+	if a >= 0 && b >= 0 && a >= b {
+		tr.t.Errorf("posixtest: event %s does not come before %s", list[a], list[b])
 	}
 }
 

@@ -8,6 +8,7 @@
 //		tr.Wait(10*time.Second, "request.end")
 //		tr.Order("request.begin /a", "db.query select*", "request.end")
 //		tr.Count(1, "db.query")
+//		tr.None("*.error")
 //		tr.Golden("testdata/serve.golden")
 //	}
 //
@@ -17,7 +18,7 @@
 //
 // # Which events
 //
-// Wait, Count and Order name events by NAME or NAME DATA, with one space between the two. Both are
+// Wait, Count, None, AtMost, Before and Order name events by NAME or NAME DATA, with one space between the two. Both are
 // patterns, in which * stands for any text and ? for any character. NAME alone matches any data.
 //
 // # Parallel tests
@@ -35,7 +36,8 @@
 //
 // # Golden files
 //
-// Golden compares the events with a file. The flag -posixtest.update writes the files instead, and so
+// Golden compares the events with a file. GoldenSpans does so for a program that does several things at a
+// time: the order counts within each span only. For GoldenUnordered it does not count at all. The flag -posixtest.update writes the files instead, and so
 // does -update if the tests have that flag, as many have:
 //
 //	var _ = flag.Bool("update", false, "rewrite golden files")

@@ -35,6 +35,8 @@ func TestFailures(t *testing.T) {
 		"TestWaitCount":     {`posixtest: 3 events "a ?" within 1ms, want 4: context deadline exceeded`},
 		"TestCount":         {`posixtest: 1 events "query select*", want 2`, ` query "update x"`},
 		"TestOrder":         {`posixtest: no event "open" after close`, `posixtest: no event "missing" at all`},
+		"TestAtMost":        {`posixtest: 2 events "retry", want at most 1`, `posixtest: 1 events "retry 2", want none; the first is retry "2"`},
+		"TestBefore":        {`posixtest: event write does not come before lock`, `posixtest: event lock does not come before lock`, `posixtest: no event "unlock" at all`},
 		"TestGolden":        {`new/x.golden does not exist; go test -posixtest.update writes it`, ` first`},
 		"TestLost":          {`events were lost`, `the last 50 of `},
 		"TestLast":          {`for another reason`, `the last 50 of 60 events:`, ` step "10"`, ` step "59"`},

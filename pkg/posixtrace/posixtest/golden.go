@@ -1,6 +1,7 @@
 package posixtest
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -32,13 +34,18 @@ func updating() bool {
 // mask replaces what a regular expression of Golden matches.
 const mask = "@mask"
 
-// Golden fails the test unless the events recorded so far are those in the file. It has a line for each
-// event: name, quoted data, and numbers for its span and the span around it, in the form of
-// ptrace-dump --golden without processes and threads, which the Go runtime chooses. Matches of the
-// masks in the data become @mask. With -posixtest.update, Golden writes the file.
+// Golden fails the test unless the events recorded so far are those in the file, in this order. It has a
+// line for each event: the name, the data, and numbers for its span and the span around it. Data is
+// quoted, or as it is if it is a JSON object in one line. Matches of the masks in the data become @mask.
+// With -posixtest.update, Golden writes the file.
 func (tr *Trace) Golden(file string, masks ...*regexp.Regexp) {
 	tr.t.Helper()
-	got := golden(tr.Events(), masks)
+	tr.compare(file, golden(tr.Events(), masks))
+}
+
+// compare compares a text with that in a file, or writes the file.
+func (tr *Trace) compare(file, got string) {
+	tr.t.Helper()
 	if updating() {
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			tr.t.Fatalf("posixtest: %v", err)
@@ -77,11 +84,8 @@ func golden(list []Event, masks []*regexp.Regexp) string {
 	var b strings.Builder
 	for _, e := range list {
 		b.WriteString(e.Name)
-		for _, m := range masks {
-			e.Data = m.ReplaceAllLiteralString(e.Data, mask)
-		}
 		if e.Data != "" {
-			fmt.Fprintf(&b, " %q", e.Data)
+			b.WriteString(" " + shown(e.Data, masks))
 		}
 		if e.Span != 0 {
 			fmt.Fprintf(&b, " span=S%d", number(e.PID, e.Span))
@@ -95,6 +99,19 @@ func golden(list []Event, masks []*regexp.Regexp) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// shown returns data as a line shows it.
+func shown(data string, masks []*regexp.Regexp) string {
+	quoted := !strings.HasPrefix(data, "{") || !json.Valid([]byte(data)) ||
+		strings.ContainsFunc(data, func(r rune) bool { return !strconv.IsPrint(r) })
+	for _, m := range masks {
+		data = m.ReplaceAllLiteralString(data, mask)
+	}
+	if quoted {
+		return strconv.Quote(data)
+	}
+	return data
 }
 
 // Lines of a difference: the equal ones before it, and those of each side.

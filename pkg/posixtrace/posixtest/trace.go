@@ -23,11 +23,12 @@ type Event struct {
 	Data string
 }
 
-// String returns the name and, if there is any, the quoted data.
+// String returns the name and, if there is any, the data: quoted, or as it is if it is a JSON object in
+// one line, as that of package posixslog.
 func (e Event) String() string {
 	s := e.Name
 	if e.Data != "" {
-		s += fmt.Sprintf(" %q", e.Data)
+		s += " " + shown(e.Data, nil)
 	}
 	if e.Truncation != posixtrace.TruncationNone {
 		s += " (truncated)"

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"regexp"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -155,4 +157,37 @@ func TestGolden(t *testing.T) {
 	span.End([]byte("0"))
 	outer.End(nil)
 	tr.Golden("testdata/work.golden")
+}
+
+// However goroutines run, the golden files of their spans are the same, where the order between spans
+// does not count.
+func TestGoldenConcurrent(t *testing.T) {
+	typ, err := posixtrace.OpenSpanType("fetch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := slog.New(posixslog.New(nil, nil))
+	first, second := open(t, "fetch.first"), open(t, "fetch.second")
+	for range 20 {
+		tr := posixtest.Record(t)
+		ctx, outer := typ.Start(t.Context(), []byte("all"))
+		var wg sync.WaitGroup
+		for _, url := range []string{"a", "b", "c"} {
+			wg.Go(func() {
+				inner, span := typ.Start(ctx, []byte(url))
+				posixtrace.EventIn(inner, first, nil)
+				runtime.Gosched()
+				l.InfoContext(inner, "got", "url", url, "status", 200)
+				_, deep := typ.Start(inner, []byte("redirect"))
+				deep.End(nil)
+				posixtrace.EventIn(inner, second, []byte("two\nlines"))
+				span.End([]byte("0"))
+			})
+		}
+		wg.Wait()
+		outer.End(nil)
+		posixtrace.Event(first, []byte("outside"))
+		tr.GoldenSpans("testdata/spans.golden", regexp.MustCompile(`"status":[0-9]+`))
+		tr.GoldenUnordered("testdata/unordered.golden")
+	}
 }

@@ -59,6 +59,27 @@ func TestOrder(t *testing.T) {
 	tr.Order("missing")
 }
 
+func TestAtMost(t *testing.T) {
+	tr := posixtest.Record(t)
+	event(t, "retry", "1")
+	event(t, "retry", "2")
+	tr.AtMost(2, "retry")
+	tr.None("fail*")
+	tr.AtMost(1, "retry")
+	tr.None("retry 2")
+}
+
+func TestBefore(t *testing.T) {
+	tr := posixtest.Record(t)
+	event(t, "lock", "")
+	event(t, "write", "")
+	event(t, "lock", "")
+	tr.Before("lock", "write")
+	tr.Before("write", "lock")
+	tr.Before("lock", "lock")
+	tr.Before("lock", "unlock")
+}
+
 func TestGolden(t *testing.T) {
 	tr := posixtest.Record(t)
 	event(t, "first", "")

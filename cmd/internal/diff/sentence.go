@@ -302,7 +302,7 @@ func calls(d *compare.Difference) string {
 // overlap says why the time of several things exceeds that of the run.
 func overlap(d *compare.Difference) string {
 	if d.Overlap {
-		return " at the same time"
+		return ", which overlap"
 	}
 	return ""
 }

@@ -137,7 +137,7 @@ func (s *show) spanTime(r *analysis.Span) string {
 	case r.Parallel():
 		return s.part(r.Covered, r.Source()) + in + ", up to " + number(r.Most) + " at a time, " + duration(r.Self) + " together"
 	case r.Most > 1 && all > 0 && r.Self-all > all/20: // some are open at the end
-		return duration(r.Self) + " together" + in + " at the same time"
+		return duration(r.Self) + " together" + in + ", which overlap"
 	}
 	return s.part(r.Self, r.Source()) + in
 }

@@ -78,8 +78,11 @@ func below[T string | []byte](s T, names []string) int {
 	at := 0
 	for _, name := range names {
 		at++ // a slash
-		n := Name(s[at:])
-		if n == 0 || at+n == len(s) || s[at+n] != '/' || name != "*" && string(s[at:at+n]) != name {
+		n := len(name)
+		if name == "*" {
+			n = Name(s[at:])
+		}
+		if n == 0 || at+n >= len(s) || s[at+n] != '/' || name != "*" && string(s[at:at+n]) != name {
 			return 0
 		}
 		at += n

@@ -122,3 +122,12 @@ func TestPath(t *testing.T) {
 		t.Error("a line of words has tabs inside")
 	}
 }
+
+func BenchmarkPath(b *testing.B) {
+	const text = "/usr/include/x86_64-linux-gnu/c++/12/bits/stl_vector.h"
+	for b.Loop() {
+		for i := range text {
+			Path(text[i:])
+		}
+	}
+}

@@ -185,7 +185,11 @@ func about(d *compare.Difference) []piece {
 	switch d.How {
 	case compare.Slower, compare.Faster:
 		words := " took "
-		if ownTime(d) {
+		switch {
+		case !ownTime(d):
+		case isTotal(d):
+			words = ", without what ran in them, took "
+		default:
 			words = " itself took "
 		}
 		if d.How == compare.Faster {
@@ -242,6 +246,10 @@ func ownTime(d *compare.Difference) bool {
 
 // times returns the new time and the old one, as parts of the whole time of the thing.
 func times(d *compare.Difference) string {
+	its := "its "
+	if isTotal(d) {
+		its = "their "
+	}
 	of := func(own, whole int64, its string) string {
 		switch {
 		case !ownTime(d):
@@ -251,7 +259,12 @@ func times(d *compare.Difference) string {
 		}
 		return took(own) + " of " + its + took(whole)
 	}
-	return ": " + of(d.Time.New, d.Whole.New, "its ") + " instead of " + of(d.Time.Old, d.Whole.Old, "")
+	return ": " + of(d.Time.New, d.Whole.New, its) + " instead of " + of(d.Time.Old, d.Whole.Old, "")
+}
+
+// isTotal reports whether a difference is of all commands of a program, or of all spans of a name.
+func isTotal(d *compare.Difference) bool {
+	return d.What == compare.Program || d.What == compare.Spans
 }
 
 func often(n int64) string {
@@ -289,8 +302,7 @@ func subject(d *compare.Difference) []piece {
 
 // calls returns how many calls, commands or spans a time is of.
 func calls(d *compare.Difference) string {
-	several := d.What == compare.SystemCall || d.What == compare.Program || d.What == compare.Spans
-	if !several && max(d.Count.Old, d.Count.New) <= 1 {
+	if several := d.What == compare.SystemCall || isTotal(d); !several && max(d.Count.Old, d.Count.New) <= 1 {
 		return ""
 	}
 	if d.Count.Old == d.Count.New || d.How == compare.Added {

@@ -93,8 +93,8 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 	list := slices.DeleteFunc(slices.Clone(r.chain), func(l link) bool { return l.self == 0 })
 	all := len(list)
 	list = longest(list, shownLinks, func(l link) int64 { return l.self })
-	if len(list) == 0 {
-		return b
+	if len(list) < 2 {
+		return b // it would say what the verdict says
 	}
 	b = append(b, "<h2>What decided the wall time"...)
 	if r.Label != "" {

@@ -58,6 +58,7 @@ func Write(w io.Writer, runs []*Run, o *Options) error {
 		"tables":      text(nil, func(b []byte, i int) []byte { return pages[i].AppendTables(b) }),
 		"links":       o.differences(`<a href="#differences">Differences</a>`+"\n", nil, ""),
 		"differences": o.differences(`<section id="differences" aria-label="Differences">`+"\n", o.Tables, "</section>\n"),
+		"notes":       text(nil, func(b []byte, i int) []byte { return pages[i].AppendNotes(b) }),
 		"holds":       func(w io.Writer) error { _, err := io.WriteString(w, holds); return err },
 		"data":        func(w io.Writer) error { _, err := w.Write(data); return err },
 	})

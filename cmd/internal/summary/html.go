@@ -2,8 +2,10 @@ package summary
 
 import (
 	"html"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -39,8 +41,11 @@ func appendText(b []byte, s string) []byte {
 	return append(b, html.EscapeString(string(escape.AppendPrintable(nil, s)))...)
 }
 
-// widestTitle bounds the command in a title.
-const widestTitle = 120
+const (
+	// widestTitle bounds the command in a title, widestQuote the line of output in a sentence.
+	widestTitle = 120
+	widestQuote = 60
+)
 
 // Title returns what the page is called.
 func (p *Page) Title() string {
@@ -87,10 +92,20 @@ func (p *Page) AppendVerdict(b []byte) []byte {
 	for _, text := range p.Warnings {
 		b = append(appendText(append(b, `<p class="warning">`...), text), "</p>\n"...)
 	}
-	for _, text := range append(s.notes(), p.Notes...) {
-		b = append(appendText(append(b, `<p class="note">`...), text), "</p>\n"...)
-	}
+	b = p.appendOrigin(b, s)
 	return append(b, "</section>\n"...)
+}
+
+// AppendNotes appends what makes the page doubtful or incomplete.
+func (p *Page) AppendNotes(b []byte) []byte {
+	for _, text := range append(p.show().notes(), p.Notes...) {
+		b = append(b, `<p class="note">`...)
+		if p.Label != "" {
+			b = append(appendText(b, p.Label), ": "...)
+		}
+		b = append(appendText(b, text), "</p>\n"...)
+	}
+	return b
 }
 
 // appendHeadline appends the lines of the headline, without the first ones, and without losses,
@@ -106,25 +121,41 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 	b = append(b, "<ul class=\"headline\">\n"...)
 	for _, l := range lines {
 		b = append(b, "<li"...)
-		if l.failed {
-			b = append(b, ` class="failed"`...)
+		switch {
+		case l.failed:
+			b = p.appendCause(append(b, ` class="failed"`...), s, l.subject)
+		case l.printed:
+			b = append(b, ` class="printed"`...)
+		}
+		width := widestTitle
+		if l.quoted {
+			width = widestQuote
 		}
 		b = appendText(append(b, '>'), l.before)
 		if l.subject != "" {
-			b = append(appendText(append(b, "<code>"...), cut(l.subject, widestTitle)), "</code>"...)
+			b = append(appendText(append(b, "<code>"...), cut(l.subject, width)), "</code>"...)
 		}
 		b = append(appendText(b, l.after), "</li>\n"...)
 	}
 	return append(b, "</ul>\n"...)
 }
 
-// appendFacts appends the numbers of the run.
+// appendCause appends where the page shows the command to blame, if that is the subject of a line.
+func (p *Page) appendCause(b []byte, s *show, subject string) []byte {
+	_, failed := s.Commands()
+	if p.Command == nil || len(failed) == 0 || failed[0].Label() != subject {
+		return b
+	}
+	if i, ok := p.Command(failed[0]); ok {
+		b = p.appendPlace(b, place{"data-span", i})
+	}
+	return b
+}
+
+// appendFacts appends the numbers of the run that people look for.
 func (p *Page) appendFacts(b []byte, s *show) []byte {
 	b = append(b, "<dl class=\"facts\">\n"...)
-	add := func(name, value string) {
-		b = append(append(append(b, "<div><dt>"...), name...), "</dt><dd>"...)
-		b = append(appendText(b, value), "</dd></div>\n"...)
-	}
+	add := func(name, value string) { b = appendFact(b, name, value) }
 	if runs := s.Runs(); len(runs) > 0 {
 		r := runs[0]
 		add("wall time", duration(r.Wall))
@@ -138,22 +169,36 @@ func (p *Page) appendFacts(b []byte, s *show) []byte {
 	} else {
 		add("time", duration(s.Duration()))
 	}
-	if t := s.CommandTotals(); t.Commands > 0 {
+	if t := s.CommandTotals(); t.Commands > 1 {
 		add("commands", number(t.Commands))
 		if t.Failed > 0 && s.failedFirst() > 0 {
 			add("failed commands", number(t.Failed))
 		}
 	}
-	add("events", number(s.Events))
-	add("lost", number(p.Lost))
-	add("log", p.Name+": "+p.State)
+	if p.Lost > 0 {
+		add("lost events", number(p.Lost))
+	}
 	return append(b, "</dl>\n"...)
+}
+
+// appendOrigin appends where the numbers come from.
+func (p *Page) appendOrigin(b []byte, s *show) []byte {
+	b = append(b, "<dl class=\"origin\">\n"...)
+	b = appendFact(b, "log", p.Name+": "+p.State)
+	b = appendFact(b, "events", number(s.Events))
+	return append(b, "</dl>\n"...)
+}
+
+func appendFact(b []byte, name, value string) []byte {
+	b = append(append(append(b, "<div><dt>"...), name...), "</dt><dd>"...)
+	return append(appendText(b, value), "</dd></div>\n"...)
 }
 
 // AppendTables appends the tables of the summary.
 func (p *Page) AppendTables(b []byte) []byte {
 	s := p.show()
 	for _, t := range s.tables() {
+		t.squeeze()
 		b = p.appendTable(b, t, p.placeOf(s, t))
 	}
 	return b
@@ -164,6 +209,13 @@ func (p *Page) AppendTables(b []byte) []byte {
 type place struct {
 	attribute string
 	index     int
+}
+
+// appendPlace appends the attributes of an element that leads to a place.
+func (p *Page) appendPlace(b []byte, at place) []byte {
+	b = strconv.AppendInt(append(b, ` data-run="`...), int64(p.Run), 10)
+	b = append(append(append(b, `" `...), at.attribute...), `="`...)
+	return append(strconv.AppendInt(b, int64(at.index), 10), '"')
 }
 
 // placeOf returns what the rows of a table lead to, nil for nothing.
@@ -189,12 +241,58 @@ func placesOf[T any](list []T, attribute string, find func(T) (int, bool)) func(
 	}
 }
 
+// squeeze removes columns that tell nothing: numbers that are the same in all rows, and times that are those
+// of another column, as the quantiles of what happened once.
+func (t *table) squeeze() {
+	if len(t.rows) < 2 {
+		return
+	}
+	same := func(i, j int) bool {
+		return !slices.ContainsFunc(t.rows, func(r row) bool { return r.cells[i] != r.cells[j] })
+	}
+	for _, pair := range [][2]string{{"p50", "max"}, {"p95", "max"}, {"max", "total"}, {"mean", "total"}, {"self", "total"}, {"self", "wall"}} {
+		if i, j := slices.Index(t.columns, pair[0]), slices.Index(t.columns, pair[1]); i >= 0 && j >= 0 && same(i, j) {
+			t.remove(pair[0])
+		}
+	}
+	for _, name := range []string{"count", "calls", "rate/s", "status"} {
+		if i := slices.Index(t.columns, name); i >= 0 && !slices.ContainsFunc(t.rows, func(r row) bool { return r.cells[i] != t.rows[0].cells[i] }) {
+			t.remove(name)
+		}
+	}
+}
+
+// widestHalf is the longest text of a row that fits into half the width of the page.
+const widestHalf = 40
+
+// wide reports whether the text of many rows of a table does not fit into half the width of the page.
+func (t *table) wide() bool {
+	long := 0
+	for _, r := range t.rows {
+		text := 0
+		for i, c := range t.columns {
+			if strings.HasPrefix(c, " ") {
+				text += utf8.RuneCountInString(r.cells[i])
+			}
+		}
+		if text > widestHalf {
+			long++
+		}
+	}
+	return 5*long > len(t.rows)
+}
+
 func (p *Page) appendTable(b []byte, t *table, placeOf func(row int) place) []byte {
 	id := "t-" + strings.ReplaceAll(strings.ToLower(t.title), " ", "-")
 	if p.Run > 0 {
 		id += "-" + strconv.Itoa(p.Run)
 	}
-	b = append(append(append(b, `<section class="table"><h3 id="`...), id...), `">`...)
+	class := "table"
+	if t.wide() {
+		class = "table wide"
+	}
+	b = append(append(append(b, `<section class="`...), class...), `"><h3 id="`...)
+	b = append(append(b, id...), `">`...)
 	if p.Label != "" {
 		b = append(appendText(b, p.Label), ": "...)
 	}
@@ -220,9 +318,7 @@ func (p *Page) appendTable(b []byte, t *table, placeOf func(row int) place) []by
 		}
 		if placeOf != nil {
 			if at := placeOf(i); at.attribute != "" {
-				b = strconv.AppendInt(append(b, ` data-run="`...), int64(p.Run), 10)
-				b = append(append(append(b, `" `...), at.attribute...), `="`...)
-				b = append(strconv.AppendInt(b, int64(at.index), 10), '"')
+				b = p.appendPlace(b, at)
 			}
 		}
 		b = p.appendCells(append(b, '>'), t, r)

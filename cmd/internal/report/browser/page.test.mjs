@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { launch, open, skeleton, write } from "./chromium.mjs";
-import { Trace } from "./encode.mjs";
+import { Trace, curvesOf } from "./encode.mjs";
 import { build, page, parts } from "./pages.mjs";
 
 let browser, file, trace;
@@ -87,7 +87,7 @@ test("a failed box says how it ended", async () => {
 });
 
 test("wheel, drag and buttons zoom and pan", async () => {
-	const p = await open(browser, file), at = await place(p, named("cc1 number.c")), view = () => p.evaluate("[report.view.from, report.view.to]");
+	const p = await open(browser, file, { viewport: { width: 1400, height: 1400 } }), at = await place(p, named("cc1 number.c")), view = () => p.evaluate("[report.view.from, report.view.to]");
 	const whole = await view(), time = await p.evaluate(x => report.timelines[0].time(x - report.timelines[0].canvas.getBoundingClientRect().x), at.x);
 	await p.mouse.move(at.x, at.y);
 	await p.mouse.wheel(0, -200);
@@ -203,6 +203,8 @@ test("search counts, goes on and back, and unfolds", async () => {
 
 test("a line of output leads to its moment, and back", async () => {
 	const p = await open(browser, file);
+	await p.evaluate(() => { document.querySelector(".lines").scrollTop = 0; });
+	await settled(p);
 	assert.match(await p.innerText(".lines"), /checking for gcc/);
 	const row = p.locator(".lines .row", { hasText: "warning:" });
 	assert.equal(await row.innerText().then(t => t.replace(/\s+/g, " ")), "0.155 37.4ms jv.c:42:7: warning: unused variable 'x' [-Wunused-variable]");
@@ -281,6 +283,62 @@ test("light and dark follow the system and the switch", async () => {
 	assert.equal(await canvas(), lightCanvas);
 	assert.deepEqual(p.list, []);
 	await p.context().close();
+});
+
+// linesInSight lists the lines of output that a reader sees without scrolling.
+const linesInSight = p => p.$$eval(".lines .row", rows => {
+	const box = document.querySelector(".lines").getBoundingClientRect();
+	return rows.map(row => ({ row, at: row.getBoundingClientRect() })).filter(({ at }) => at.top >= box.top - 1 && at.bottom <= Math.min(box.bottom, innerHeight) + 1).map(({ row }) => Number(row.dataset.number));
+});
+
+test("the last output of a run that failed lies right below its verdict", async () => {
+	const fail = trace.lines.findIndex(l => /FAIL/.test(l.text)), i = named("bash tests/run");
+	trace.json();
+	for (const width of [1280, 390]) {
+		const { verdict } = parts([trace]);
+		const headline = `<ul class="headline"><li class="failed" data-run="0" data-span="${i}">failed: <code>bash tests/run</code>, status 1</li><li class="printed"><code>ok   test 11</code></li></ul><dl class="facts">`;
+		const p = await open(browser, write(page(skeleton(), "x", [trace], { ...parts([trace]), verdict: verdict.replace('<dl class="facts">', headline) })), { viewport: { width, height: 900 } });
+		assert.equal(await p.evaluate("document.getElementById('verdict').nextElementSibling.id"), "output");
+		assert.equal(await p.locator("nav a:visible").first().innerText(), "Output");
+		const shown = await linesInSight(p);
+		assert.ok(shown.includes(fail) && shown.at(-1) === trace.lines.length - 1, width + ": lines " + shown);
+		assert.ok(await p.locator("#verdict li.printed").isHidden(), "a line is not there twice");
+		await p.locator("#verdict li.failed button").click();
+		assert.equal((await selected(p)).name, "bash tests/run");
+		assert.deepEqual(p.list, []);
+		await p.context().close();
+	}
+	const early = build(); // the others go on
+	for (let k = 0; k < 50; k++) early.line(early.length - 2e6, "later " + k);
+	early.length += 3e8;
+	for (let k = 0; k < 50; k++) early.line(early.length - 1e6, "much later " + k);
+	const { verdict } = parts([early]), j = early.spans.findIndex(s => early.strings[s.name] === "bash tests/run");
+	const p = await open(browser, write(page(skeleton(), "x", [early], { verdict: verdict.replace('<dl class="facts">', `<ul class="headline"><li class="failed" data-run="0" data-span="${j}">failed: <code>x</code></li><li class="printed"><code>no such line</code></li></ul><dl class="facts">`) })));
+	const last = (await linesInSight(p)).at(-1);
+	assert.equal(early.lines[last].text, "later 49", "other commands go on after the failure");
+	assert.ok(await p.locator("#verdict li.printed").isVisible());
+	await p.context().close();
+});
+
+test("a run that succeeded has its timeline first", async () => {
+	const good = parts([trace]);
+	const p = await open(browser, write(page(skeleton(), "x", [trace], { ...good, verdict: good.verdict.replace("run failed", "run ok") })));
+	assert.equal(await p.evaluate("document.getElementById('timeline').previousElementSibling.id"), "trouble");
+	await p.context().close();
+});
+
+test("a few events have no curve", async () => {
+	for (const [n, want] of [[3, []], [200, ["events per second"]]]) {
+		const t = new Trace("few.trace", 1e9), l = t.lane("sh");
+		t.span(l, 0, 1e9, "sh");
+		for (let i = 0; i < n; i++) t.mark(l, i * 1e6, "tick", String(i));
+		for (let i = 0; i < 90; i++) t.line(i * 1e7, "line " + i);
+		curvesOf(t, 100);
+		const p = await open(browser, write(page(skeleton(), "x", [t])));
+		assert.deepEqual(await p.$$eval(".curve h3", all => all.map(e => e.firstChild.textContent)), want, n + " events");
+		assert.deepEqual(p.list, []);
+		await p.context().close();
+	}
 });
 
 test("two runs lie under each other on one scale", async () => {

@@ -5,7 +5,7 @@ const html = s => s.replace(/[&<>"']/g, c => "&#" + c.charCodeAt(0) + ";");
 const ms = 1e6;
 
 export function page(skeleton, title, traces, parts = {}) {
-	const fill = { title: html(title), data: traces ? reportJSON(title, traces) : "", links: "", verdict: "", differences: "", chain: "", tables: "", holds: "", ...parts };
+	const fill = { title: html(title), data: traces ? reportJSON(title, traces) : "", links: "", verdict: "", differences: "", chain: "", tables: "", notes: "", holds: "", ...parts };
 	return skeleton.replace(/@@(\w+)@@/g, (_, slot) => fill[slot]);
 }
 

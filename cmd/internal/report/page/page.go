@@ -17,7 +17,7 @@ var files embed.FS
 const mark = "@@"
 
 // Write writes the document and calls fill[slot] where the page has the slot: title, links, verdict,
-// differences, chain, tables, holds and data. A slot without a function stays empty. Two slots hold the style
+// differences, chain, tables, notes, holds and data. A slot without a function stays empty. Two slots hold the style
 // and the scripts: a word and the names of the files. The page's policy allows them by the hashes
 // of their texts, sums, and nothing else.
 func Write(w io.Writer, fill map[string]func(io.Writer) error) error {

@@ -62,7 +62,7 @@ func TestSums(t *testing.T) {
 // whole is the document with a text in each slot.
 func whole(t *testing.T, text string) string {
 	fill := map[string]func(io.Writer) error{}
-	for _, name := range []string{"title", "links", "verdict", "differences", "chain", "tables", "holds", "data"} {
+	for _, name := range []string{"title", "links", "verdict", "differences", "chain", "tables", "notes", "holds", "data"} {
 		fill[name] = func(w io.Writer) error {
 			_, err := io.WriteString(w, strings.ReplaceAll(text, "NAME", name))
 			return err

@@ -6,9 +6,11 @@ class Curves {
 		Object.assign(this, { report, parent, plots: [] });
 		this.runs = report.runs.filter(r => r.curves.n);
 		if (!this.runs.length) return;
-		this.add("processes at work", r => [r.curves.time, r.curves.running], true);
-		const rates = new Map(this.runs.map(r => [r, eventRate(r)]));
-		this.add("events per second", r => rates.get(r), false, busiest);
+		if (this.runs.some(r => greatest(r.curves.running) > 1)) this.add("processes at work", r => [r.curves.time, r.curves.running], true);
+		if (this.runs.some(r => ownEvents(r) >= leastEvents)) {
+			const rates = new Map(this.runs.map(r => [r, eventRate(r)]));
+			this.add("events per second", r => rates.get(r), false, busiest);
+		}
 		report.view.onChange(() => this.later());
 		theme.onChange(() => { for (const p of this.plots) p.redraw(false); });
 	}
@@ -79,6 +81,17 @@ class Curves {
 	resize() {
 		for (const p of this.plots) p.setSize({ width: Math.max(200, p.root.parentElement.clientWidth), height: 112 });
 	}
+}
+
+const leastEvents = 50; // for a curve of them
+
+// ownEvents counts the events of a run's spans, its system calls and its own types. The curve of processes
+// and the marks of the output say what those of commands and lines would.
+function ownEvents({ spans, marks }) {
+	let n = 0;
+	for (let i = 0; i < spans.n; i++) if (spans.kind[i]) n += spans.count[i];
+	for (let i = 0; i < marks.n; i++) n += marks.count[i];
+	return n;
 }
 
 function greatest(list) {

@@ -1,6 +1,8 @@
 // The captured output. Only the lines in sight are in the document, so that millions open quickly.
 
 const lineHeight = 20, lineLength = 4000, tallest = 12e6; // browsers limit the height of an element
+const briefLines = 12; // of the output below a verdict: see output.css
+const readLate = 1e8; // ns after the end of a command in which its output may be recorded
 
 class Output {
 	constructor(report) {
@@ -19,6 +21,24 @@ class Output {
 		new ResizeObserver(() => this.later()).observe(this.box);
 		theme.onChange(() => this.render(true));
 		this.use(this.runs[this.runs.length - 1]);
+		const verdict = document.getElementById("verdict"), failure = verdict.querySelector(".run.failed[data-run]");
+		if (failure && report.runs.length === 1) this.follow(verdict, failure);
+	}
+
+	// follow puts the output right below the verdict of a run that failed, and shows the lines until the
+	// failure. What of them the verdict has printed is not shown twice.
+	follow(verdict, failure) {
+		verdict.after(this.section);
+		const link = document.querySelector("nav a[href='#output']");
+		if (link) link.parentElement.prepend(link);
+		this.section.classList.add("brief");
+		const { spans, lines } = this.run, cause = failure.querySelector("li[data-span]"), i = cause ? Number(cause.dataset.span) : -1;
+		const last = i >= 0 && i < spans.n ? Math.max(0, lastLine(lines, spans.start[i] + spans.dur[i] + readLate)) : lines.n - 1;
+		this.box.scrollTop = (last + 1) * lineHeight / this.ratio - this.box.clientHeight;
+		this.render(true);
+		const seen = lines.text.slice(Math.max(0, last + 1 - briefLines), last + 1).map(text => plainText(text).trim());
+		const printed = [...failure.querySelectorAll("li.printed")];
+		if (printed.every(li => seen.some(text => text.startsWith(li.textContent.replace(/…$/, ""))))) for (const li of printed) li.hidden = true;
 	}
 
 	heading() {
@@ -42,7 +62,7 @@ class Output {
 		const { n } = run.lines, left = run.omitted.lines || 0;
 		this.ratio = Math.max(1, n * lineHeight / tallest);
 		this.list.style.height = n * lineHeight / this.ratio + "px";
-		this.box.style.height = Math.min(n + 2, 10000) * lineHeight + "px"; // and at most as the style sheet says
+		this.box.style.height = Math.min(n + 0.5, 10000) * lineHeight + "px"; // and at most as the style sheet says
 		this.note.textContent = plural(n, "line") + (left ? "; " + plural(left, "line") + (left === 1 ? " is" : " are") + " left out before line " + count(n ? run.lines.gap + 1 : 1) : "");
 		this.box.scrollTop = 0;
 		this.search.find();
@@ -152,6 +172,16 @@ class Output {
 function lineCost({ lines }, i) {
 	if (i + 1 < lines.n) return i + 1 === lines.gap ? NaN : lines.time[i + 1] - lines.time[i];
 	return lines.end >= 0 ? Math.max(0, lines.end - lines.time[i]) : NaN;
+}
+
+// lastLine is the last line until a time, -1 if there is none.
+function lastLine({ time, n }, until) {
+	let low = 0, high = n;
+	while (low < high) {
+		const mid = (low + high) >> 1;
+		if (time[mid] <= until) low = mid + 1; else high = mid;
+	}
+	return low - 1;
 }
 
 // matchesIn lists where the query is in a text.

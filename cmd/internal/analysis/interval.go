@@ -44,7 +44,19 @@ type Fate struct {
 }
 
 // Tolerated reports whether a command failed, and did not make the first command of its log fail.
-func (f Fate) Tolerated() bool { return f.fate != nil && f.source.ended && !f.fate.counted() }
+func (f Fate) Tolerated() bool {
+	s := f.source
+	return s != nil && s.ended && (s.failure == nil || f.fate != nil && !f.fate.counted())
+}
+
+// With returns the fate of a failure and of another one in the same log. One of several that differ is
+// unknown, unless the run succeeded.
+func (f Fate) With(other Fate) Fate {
+	if f.fate != other.fate {
+		f.fate = nil
+	}
+	return f
+}
 
 // Kind is what an interval is.
 type Kind uint8

@@ -175,6 +175,58 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A failure that did not make the run fail is no failure of the picture: a grep in a build that succeeds,
+// and one before the failure that the run passed on.
+func TestToleratedFailures(t *testing.T) {
+	for _, status := range []int{0, 2} {
+		w := newRun()
+		w.exec(0, 10, "/bin/sh", "build.sh")
+		w.fork(1, 10, 11)
+		w.exec(1, 11, "/bin/grep", "-q", "x")
+		w.exit(2, 11, 1)
+		w.fork(3, 10, 12)
+		w.exec(3, 12, "/bin/cc", "a.c")
+		w.exit(4, 12, 0)
+		w.fork(5, 10, 13)
+		w.exec(5, 13, "/bin/cc", "b.c")
+		w.exit(6, 13, status)
+		w.exit(7, 10, status)
+		html, r := w.page(t, Facts{})
+		flags := func(name string) uint64 { return r.Spans["flags"][find(t, r, name)] &^ onChain }
+		want := uint64(0)
+		if status != 0 {
+			want = failed
+		}
+		if grep := find(t, r, "grep -q x"); flags("grep -q x") != tolerated || r.Spans["status"][grep] != 2 || flags("cc a.c") != 0 || flags("cc b.c") != want || flags("sh build.sh") != want {
+			t.Errorf("status %d: flags %d, status of grep %d", status, r.Spans["flags"], r.Spans["status"][grep])
+		}
+		if body := html[strings.Index(html, "<body>"):strings.Index(html, "<script")]; status == 0 && (strings.Contains(body, `class="failed"`) || strings.Contains(body, ">failed</th>")) {
+			t.Error("a run that succeeded has a failure")
+		}
+	}
+}
+
+// Failures that have become one with others are tolerated only if all in the log are.
+func TestToleratedTogether(t *testing.T) {
+	for _, status := range []int{0, 1} {
+		w := newRun()
+		w.spans.most = 20
+		w.exec(0, 10, "/bin/make", "-k")
+		for i := range 100 {
+			w.fork(int64(1+i), 10, 11+i)
+			w.exec(int64(1+i), 11+i, "/bin/grep", "x")
+			w.exit(int64(1+i), 11+i, 1)
+		}
+		w.exit(102, 10, status)
+		_, r := w.page(t, Facts{})
+		for i, f := range r.Spans["flags"] {
+			if f&merged != 0 && (f&tolerated != 0) != (status == 0) || f&failed != 0 && f&tolerated != 0 {
+				t.Errorf("status %d: span %d has the flags %d", status, i, f)
+			}
+		}
+	}
+}
+
 // Nothing that a log contains becomes structure of the page.
 func TestHostile(t *testing.T) {
 	w := newRun()

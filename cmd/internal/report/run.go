@@ -91,6 +91,11 @@ func (b *Builder) Finish(f Facts) *Run {
 		x.kind = r.strings.addString(b.marks.types.list[x.kind])
 		x.text = r.strings.addString(b.marks.texts.list[x.text])
 	}
+	for i := range r.spans {
+		if x := &r.spans[i]; x.kind == analysis.Process && x.flags&failed != 0 && x.fate.Tolerated() {
+			x.flags = x.flags&^failed | tolerated
+		}
+	}
 	r.omitted = omitted{spans: b.spans.dropped, marks: b.marks.dropped}
 	r.cut, r.shortened, r.forgotten = b.spans.cut, b.spans.shortened, b.spans.forgotten
 	for i := range r.spans {

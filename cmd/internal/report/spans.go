@@ -23,6 +23,7 @@ type span struct {
 	kind       analysis.Kind
 	flags      uint8
 
+	fate  analysis.Fate // of a command that failed, or of several
 	lane  int32
 	depth int32
 }
@@ -35,7 +36,8 @@ const (
 	onChain    = 8
 	merged     = 16
 	killed     = 32
-	forked     = 64
+	tolerated  = 64
+	forked     = 128
 )
 
 // spans are the intervals of a run. When there are too many, short ones of one thread and name that
@@ -76,6 +78,7 @@ func (s *spans) add(x *analysis.Interval) {
 	}
 	if x.Failed {
 		n.flags |= failed
+		n.fate = x.Fate
 	}
 	if x.Signal != 0 {
 		n.flags |= killed
@@ -210,6 +213,12 @@ func (s *span) take(x *span) {
 	}
 	s.id = min(s.id, x.id)
 	s.count += min(x.count, ^uint32(0)-s.count)
+	switch {
+	case s.flags&failed == 0:
+		s.fate = x.fate
+	case x.flags&failed != 0:
+		s.fate = s.fate.With(x.fate)
+	}
 	s.flags |= x.flags | merged
 	if s.status != x.status {
 		s.status = 0

@@ -82,6 +82,7 @@ test("a failed box says how it ended", async () => {
 	await p.mouse.click(at.x, at.y);
 	assert.match(await p.innerText("#panel"), /status\s+1/);
 	assert.equal(await p.evaluate("outcome({ flags: [33], status: [10], count: [1], kind: [0] }, 0)"), " · killed by signal 9");
+	assert.equal(await p.evaluate("outcome({ flags: [64], status: [2], count: [1], kind: [0] }, 0)"), " · status 1, tolerated");
 	assert.deepEqual(p.list, []);
 	await p.context().close();
 });

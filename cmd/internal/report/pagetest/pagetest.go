@@ -253,7 +253,7 @@ func (r *Run) check() error {
 	}{
 		{"lanes.name", r.Lanes["name"], texts}, {"lanes.kind", r.Lanes["kind"], 3},
 		{"spans.lane", r.Spans["lane"], lanes}, {"spans.name", r.Spans["name"], texts}, {"spans.text", r.Spans["text"], texts},
-		{"spans.kind", r.Spans["kind"], 3}, {"spans.flags", r.Spans["flags"], 64}, {"spans.status", r.Spans["status"], 1<<30 + 2},
+		{"spans.kind", r.Spans["kind"], 3}, {"spans.flags", r.Spans["flags"], 128}, {"spans.status", r.Spans["status"], 1<<30 + 2},
 		{"spans.start", r.Spans["start"], r.Length + 1}, {"marks.time", r.Marks["time"], r.Length + 1}, {"lines.time", r.Lines["time"], r.Length + 1},
 		{"marks.lane", r.Marks["lane"], lanes + 1}, {"marks.type", r.Marks["type"], texts}, {"marks.text", r.Marks["text"], texts},
 		{"lines.stream", r.Lines["stream"], 8}, {"lines.lane", r.Lines["lane"], lanes + 1}, {"curves.time", r.Curves["time"], r.Length + 1},

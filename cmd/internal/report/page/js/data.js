@@ -94,7 +94,7 @@ function decodeCurves(run, curves) {
 	};
 }
 
-const flag = { failed: 1, unfinished: 2, overlaps: 4, chain: 8, merged: 16, signal: 32 };
+const flag = { failed: 1, unfinished: 2, overlaps: 4, chain: 8, merged: 16, signal: 32, tolerated: 64 };
 const lineFlag = { error: 2, returned: 4 }; // standard error; ended by a carriage return
 const kindNames = ["process", "span", "system call"];
 

@@ -72,8 +72,9 @@ function describeSpan(run, i) {
 	const { spans, strings: s } = run, flags = spans.flags[i];
 	const members = [["duration", duration(spans.dur[i]) + " (" + percent(spans.dur[i] / run.length) + " of the run)"], ...when(run, spans.start[i])];
 	members.push(["end", seconds(spans.start[i] + spans.dur[i], 9) + " s"]);
-	if (flags & flag.signal) members.push(["killed by signal", String(spans.status[i] - 1), "failure"]);
-	else if (spans.status[i]) members.push(["status", String(spans.status[i] - 1), flags & flag.failed ? "failure" : ""]);
+	const ended = flags & flag.failed ? "failure" : "", status = String(spans.status[i] - 1) + (flags & flag.tolerated ? " (tolerated)" : "");
+	if (flags & flag.signal) members.push(["killed by signal", status, ended || (flags & flag.tolerated ? "" : "failure")]);
+	else if (spans.status[i]) members.push(["status", status, ended]);
 	else if (flags & flag.failed) members.push(["result", "failed", "failure"]);
 	if (flags & flag.unfinished) members.push(["end", "not recorded", "failure"]);
 	if (flags & flag.overlaps) members.push(["pair", "crosses another span; it may be wrong"]);

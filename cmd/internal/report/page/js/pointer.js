@@ -107,10 +107,11 @@ function showTip(timeline, e) {
 
 // outcome is how a failed span ended.
 function outcome(spans, i) {
-	if (!(spans.flags[i] & (flag.failed | flag.signal))) return "";
-	const status = spans.status[i] - 1;
-	if (spans.flags[i] & flag.signal) return " · killed by signal " + status;
-	return " · failed" + (spans.count[i] > 1 ? " in part" : status > 0 ? (spans.kind[i] === 2 ? " with error " : " with status ") + status : "");
+	if (!(spans.flags[i] & (flag.failed | flag.signal | flag.tolerated))) return "";
+	const status = spans.status[i] - 1, forgiven = spans.flags[i] & flag.tolerated ? ", tolerated" : "";
+	if (spans.flags[i] & flag.signal) return " · killed by signal " + status + forgiven;
+	if (forgiven && status > 0) return " · status " + status + forgiven;
+	return " · failed" + (spans.count[i] > 1 ? " in part" : status > 0 ? (spans.kind[i] === 2 ? " with error " : " with status ") + status : "") + forgiven;
 }
 
 function tipText(run, { kind, index: i }) {

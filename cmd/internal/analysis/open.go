@@ -24,6 +24,7 @@ type openSpan struct {
 	key      uint64
 	next     *openSpan // in a chain of keyed, or of free memory
 	place    *place    // for the observer
+	data     []byte    // of its begin
 }
 
 const (
@@ -48,7 +49,7 @@ func (s *spans) new() *openSpan {
 	}
 	s.open++
 	s.used++
-	*o = openSpan{nth: s.used}
+	*o = openSpan{nth: s.used, data: o.data[:0]}
 	return o
 }
 

@@ -28,6 +28,8 @@ type Span struct {
 	Overlapping uint64 // pairs that may be wrong, which Times leaves out
 	Covered     int64  // the time in which at least one was open, if none is open at the end
 	Most        uint64 // that were open at a time
+	Outermost   uint64 // of Times, those that began in no other span
+	Slowest     []byte // data of the begin of the longest, at most 128 bytes; none for a step
 
 	since int64 // when the first of those that are open began
 	used  bool
@@ -82,6 +84,9 @@ const maxSteps = 1 << 12
 
 // maxStepText bounds the text of a step.
 const maxStepText = 200
+
+// maxSlowest bounds the data of an open span.
+const maxSlowest = 128
 
 type spans struct {
 	byName  map[string]*spanType
@@ -159,6 +164,9 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	o := s.new()
 	o.typ, o.row, o.at = t, s.rowOf(t, rec.Span, rec.Data), rec.UnixNano
 	o.row.open(rec.UnixNano)
+	if t.steps == nil {
+		o.data = append(o.data, rec.Data[:min(len(rec.Data), maxSlowest)]...)
+	}
 	if rec.Span != 0 {
 		o.src, o.pid, o.key = src.index, uint32(rec.PID), rec.Span
 		if rec.Parent != 0 {
@@ -232,6 +240,12 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 		r.Overlapping++
 	} else {
 		d := since(rec.UnixNano, o.at)
+		if r.Times.Count == 0 || d > r.Times.Max {
+			r.Slowest = append(r.Slowest[:0], o.data...)
+		}
+		if o.parent == nil {
+			r.Outermost++
+		}
 		r.Times.Add(d)
 		r.Self = sum(r.Self, max(d-o.covered, 0))
 		r.use(src)

@@ -13,8 +13,9 @@ import (
 type line struct {
 	before, subject, after string
 	failed                 bool
-	quoted                 bool // the subject is a line of output
-	printed                bool // the same, of the time of the failure above it
+	quoted                 bool           // the subject is a line of output
+	printed                bool           // the same, of the time of the failure above it
+	span                   *analysis.Span // whose longest the subject is, or nil
 }
 
 // maxRuns bounds the lines for the commands of merged logs.
@@ -32,6 +33,7 @@ func (s *show) headline() (list []line) {
 			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self, c.Source)})
 		}
 	}
+	list = append(list, s.slowestRequest()...)
 	if r := s.slowestSpan(); r != nil {
 		what := "slowest span: "
 		if r.Step != "" {

@@ -126,6 +126,10 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 			b = p.appendCause(append(b, ` class="failed"`...), s, l.subject)
 		case l.printed:
 			b = append(b, ` class="printed"`...)
+		case l.span != nil && p.Span != nil:
+			if i, ok := p.Span(l.span); ok {
+				b = p.appendPlace(b, place{"data-span", i})
+			}
 		}
 		width := widestTitle
 		if l.quoted {

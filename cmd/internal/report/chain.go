@@ -5,6 +5,7 @@ import (
 	"html"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -108,7 +109,7 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 		b = strconv.AppendInt(append(b, `" data-span="`...), int64(l.span), 10)
 		b = strconv.AppendFloat(append(b, `"><span class="share" data-share="`...), share, 'f', 4, 64)
 		b = append(append(append(b, `">`...), output.Percent(share)...), "</span> <code>"...)
-		b = appendHTML(b, r.strings.list[r.spans[l.span].name])
+		b = appendHTML(b, r.title(&r.spans[l.span]))
 		b = append(append(append(b, `</code> <span class="time">`...), summary.Duration(l.self)...), "</span></li>\n"...)
 	}
 	b = append(b, "</ol>\n"...)
@@ -117,6 +118,19 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 	}
 	return b
 }
+
+// title returns the label of a span, with the first line of its data.
+func (r *Run) title(x *span) string {
+	name := r.strings.list[x.name]
+	data, _, _ := strings.Cut(r.strings.list[x.data], "\n")
+	if data = cut(data, widestData); x.kind != analysis.SpanKind || strings.Contains(name, data) {
+		return name
+	}
+	return name + " " + data
+}
+
+// widestData bounds the data in a title.
+const widestData = 100
 
 // appendHTML appends untrusted text.
 func appendHTML(b []byte, s string) []byte {

@@ -248,8 +248,8 @@ func placesOf[T any](list []T, attribute string, find func(T) (int, bool)) func(
 	}
 }
 
-// squeeze removes columns that tell nothing: numbers that are the same in all rows, and times that are those
-// of another column, as the quantiles of what happened once.
+// squeeze removes columns that tell nothing: a count of 1 or a status of 0 in all rows, and times that are
+// those of another column, as the quantiles of what happened once.
 func (t *table) squeeze() {
 	if len(t.rows) < 2 {
 		return
@@ -262,10 +262,16 @@ func (t *table) squeeze() {
 			t.remove(pair[0])
 		}
 	}
-	for _, name := range []string{"count", "calls", "rate/s", "status"} {
-		if i := slices.Index(t.columns, name); i >= 0 && !slices.ContainsFunc(t.rows, func(r row) bool { return r.cells[i] != t.rows[0].cells[i] }) {
-			t.remove(name)
-		}
+	only := func(name, cell string) bool {
+		i := slices.Index(t.columns, name)
+		return i >= 0 && !slices.ContainsFunc(t.rows, func(r row) bool { return r.cells[i] != cell })
+	}
+	if only("status", "0") {
+		t.remove("status")
+	}
+	if only("count", "1") {
+		t.remove("count")
+		t.remove("rate/s")
 	}
 }
 

@@ -65,6 +65,7 @@ func TestSqueeze(t *testing.T) {
 	}{
 		{" event,count,rate/s,bytes", [][]string{{"a", "1", "2.0", "6"}, {"b", "1", "2.0", "9"}}, " event,bytes", false},
 		{" event,count,rate/s,bytes", [][]string{{"a", "1", "2.0", "6"}, {"b", "3", "6.0", "9"}}, " event,count,rate/s,bytes", false},
+		{" event,count,rate/s,bytes", [][]string{{"a", "5", "10", "6"}, {"b", "5", "10", "9"}}, " event,count,rate/s,bytes", false},
 		{" event,count,rate/s,bytes", [][]string{{"a", "1", "2.0", "6"}}, " event,count,rate/s,bytes", false},
 		{" span,count,p50,p95,max,total,self", [][]string{{"a", "1", "5ms", "5ms", "5ms", "5ms", "5ms"}, {"b", "1", "6ms", "6ms", "6ms", "6ms", "6ms"}}, " span,total", false},
 		{" span,count,p50,p95,max,total,self", [][]string{{"a", "1", "5ms", "5ms", "5ms", "5ms", "5ms"}, {"b", "2", "6ms", "6ms", "7ms", "13ms", "9ms"}}, " span,count,p50,p95,max,total,self", false},

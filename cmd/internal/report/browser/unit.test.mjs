@@ -7,8 +7,8 @@ import vm from "node:vm";
 import { Trace, differences, varints } from "./encode.mjs";
 
 const js = path.join(path.dirname(new URL(import.meta.url).pathname), "../page/js");
-const names = ["format", "escape", "ansi", "data", "tree", "lanes", "axis", "curves"];
-const exported = ["decodeColumn", "decodeTimes", "decodeReport", "DataError", "parseLine", "plainStyle", "plainText", "visible", "excerpt", "duration", "clock", "percent", "ticks", "tickLabel", "grow", "Layout", "around", "inside", "spanAt", "eventRate", "busiest"];
+const names = ["format", "escape", "ansi", "data", "tree", "groups", "lanes", "axis", "curves"];
+const exported = ["decodeColumn", "decodeTimes", "decodeReport", "DataError", "parseLine", "plainStyle", "plainText", "visible", "excerpt", "duration", "clock", "percent", "ticks", "tickLabel", "grow", "Layout", "around", "inside", "spanAt", "eventRate", "busiest", "groupOf", "groupLeast", "Tally"];
 const page = vm.runInThisContext("(() => {" + names.map(n => fs.readFileSync(path.join(js, n + ".js"), "utf8")).join("\n") + "\nreturn {" + exported.join(",") + "}; })()");
 
 test("columns of numbers", () => {
@@ -108,6 +108,41 @@ test("lanes that overlap in time get rows of their own", () => {
 	assert.equal(r.strings[r.spans.name[page.around(r, job)]], "root");
 	assert.equal(page.around(r, page.around(r, job)), -1);
 	assert.equal(page.inside(r, job), part);
+});
+
+test("rows are named after the programs that took longest", () => {
+	const text = names => { const t = new page.Tally(); for (const [name, weight] of names) t.add(name, weight); return t.text(); };
+	assert.equal(text([["sh step.sh 1", 5], ["sh step.sh 22", 5], ["rm -f x", 1]]), "sh step.sh");
+	assert.equal(text([["sh step.sh", 5], ["sh stepper.sh", 5]]), "sh");
+	assert.equal(text([["rm a", 1], ["example64", 40], ["minigzip64 b", 30], ["gcc c.c", 29]]), "example64, minigzip64, gcc …");
+	assert.equal(text([["cc1 a.c", 60], ["as a.s", 40]]), "cc1, as");
+	assert.equal(text([]), "");
+	const r = run(t => {
+		const root = t.lane("make");
+		t.span(root, 0, 1000, "make");
+		for (let i = 0; i < 40; i++) t.span(t.lane(i % 2 ? "cc1 f" + i + ".c" : "rm f" + i, root), i * 20, i % 2 ? 18 : 1, "x");
+	});
+	const { labels, lanesIn, lane } = new page.Layout(r, true, new Set());
+	assert.deepEqual([...labels], ["make", "cc1"]);
+	assert.deepEqual([...lanesIn], [1, 40]);
+	assert.deepEqual([...lane], [0, -1]);
+});
+
+test("narrow boxes beside each other are a group", () => {
+	const group = (n, step, dur, scale, at = 0) => {
+		const order = Int32Array.from({ length: n }, (_, i) => i), start = Float64Array.from(order, i => i * step);
+		return page.groupOf({ layout: { order }, run: { spans: { start, dur: new Float64Array(n).fill(dur) } }, width: 1000, x: t => t * scale, time: x => x / scale }, at, n);
+	};
+	for (const [n, step, dur, scale] of [[200, 10, 8, 0.5], [200, 10, 10, 0.05], [100000, 10, 9, 0.001]]) {
+		const g = group(n, step, dur, scale);
+		assert.deepEqual([g.next, g.count, g.left], [n, n, 0], n + " boxes");
+		assert.ok(Math.abs(g.right - ((n - 1) * step + dur) * scale) < 1 && g.seen.length <= Math.min(n, g.right + 2), g.right + " with " + g.seen.length);
+		assert.ok(Math.abs(g.part - dur / step) < 0.15, n + " boxes cover " + g.part);
+	}
+	assert.equal(group(200, 100, 90, 1), null, "wide boxes");
+	assert.equal(group(page.groupLeast - 1, 10, 8, 1), null, "few boxes");
+	assert.equal(group(200, 50, 8, 1), null, "boxes far from each other");
+	assert.equal(group(200, 10, 8, 0.5, 150).count, 50);
 });
 
 test("parents in a circle, chains of parents and lanes without a span end", () => {

@@ -8,6 +8,12 @@ function failed(spans, i) {
 	return spans.flags[i] & flag.failed && spans.kind[i] < 2;
 }
 
+// withData adds the first line of a span's data to its name, if that does not have it.
+function withData(name, text) {
+	const line = text.slice(0, 100).split("\n", 1)[0];
+	return line && !name.includes(line) ? name + " " + line : name;
+}
+
 class Painter {
 	constructor(timeline, ctx) {
 		Object.assign(this, { timeline, ctx, run: timeline.run, layout: timeline.layout, c: colours.css });
@@ -24,6 +30,10 @@ class Painter {
 		return this.x0 + (time - this.from) * this.scale;
 	}
 
+	time(x) {
+		return this.from + (x - this.x0) / this.scale;
+	}
+
 	y(row) {
 		return row * rowHeight - this.top;
 	}
@@ -38,7 +48,7 @@ class Painter {
 		this.grid();
 		this.dimmed = Boolean(this.timeline.matches);
 		for (let row = this.firstRow; row < this.lastRow; row++) this.row(row);
-		this.rare(this.run.failures, 3);
+		this.rare(this.run.failures, groupWidth);
 		if (this.timeline.matches) this.rare(this.timeline.matches, 0);
 		this.chain();
 		drawMarks(this);
@@ -55,28 +65,54 @@ class Painter {
 		for (const t of this.ticks.list) ctx.fillRect(Math.round(this.x(t)), axisHeight, 1, this.timeline.height);
 	}
 
-	// row draws the boxes of a row. A run of boxes below a pixel becomes one box of the colour of the first.
+	// row draws the boxes of a row. Narrow ones close to each other become a group; where the picture is
+	// dimmed, a run of boxes below a pixel becomes one of the colour of the first.
 	row(row) {
 		const { layout, run } = this, { start, dur } = run.spans, { order } = layout;
-		const end = layout.first[row + 1], view = this.timeline.view;
+		const end = layout.first[row + 1], view = this.timeline.view, whole = !this.dimmed && !this.timeline.onlyChain;
 		let at = Math.max(layout.first[row], lastBefore(order, layout.first[row], end, start, this.from));
 		const y = this.y(row);
 		while (at < end) {
 			const i = order[at], s = start[i];
 			if (s > view.to) break;
 			const left = this.x(s), right = this.x(s + dur[i]);
+			const group = whole && right - left < groupWidth && groupOf(this, at, end);
+			if (group) {
+				if (group.right >= this.x0) this.group(group, y);
+				at = group.next;
+				continue;
+			}
 			if (right - left >= 1.5) {
 				if (right >= this.x0) this.box(i, left, right, y);
 				at++;
 				continue;
 			}
 			const pixel = Math.floor(left) + 1; // skip to the first box that reaches the next pixel
-			let next = lastBefore(order, at, end, start, this.from + (pixel - this.x0) / this.scale);
+			let next = lastBefore(order, at, end, start, this.time(pixel));
 			if (next <= at) next = at + 1;
-			else if (start[order[next]] + dur[order[next]] < this.from + (pixel - this.x0) / this.scale) next++;
+			else if (start[order[next]] + dur[order[next]] < this.time(pixel)) next++;
 			if (left >= this.x0 - 1) this.sliver(i, Math.floor(left), y);
 			at = next;
 		}
+	}
+
+	// group draws a group in the colour of what most of it is, paler if there is time between its boxes.
+	group({ count: n, left, right, part, seen }, y) {
+		const { ctx, run } = this, { spans } = run, tally = new Tally(), hues = new Map();
+		for (const i of seen) {
+			const weight = Math.max(spans.dur[i], 1), hue = hueOf(run, spans.name[i]) & ~1;
+			tally.add(run.strings[spans.name[i]], weight);
+			hues.set(hue, (hues.get(hue) || 0) + weight);
+		}
+		const hue = [...hues].reduce((a, b) => (b[1] > a[1] ? b : a))[0], kind = Math.min(spans.kind[seen[0]], 2);
+		left = Math.max(left, this.x0 - 4);
+		right = Math.min(right, this.width + 4);
+		ctx.globalAlpha = 0.4 + 0.6 * part;
+		ctx.fillStyle = colours.boxes[kind][hue];
+		ctx.fillRect(left, y + 1, right - left, rowHeight - 2);
+		ctx.globalAlpha = 1;
+		this.stripes(left, right, y);
+		this.text(count(n) + " × " + tally.text(), left, right, y, this.c["box-ink"]);
 	}
 
 	sliver(i, x, y) {
@@ -99,7 +135,7 @@ class Painter {
 		if (this.dim(i)) {
 			ctx.fillStyle = colours.dim[kind];
 			ctx.fillRect(left, y + 1, right - left - gap, rowHeight - 2);
-			if (right - left > 26) this.label(i, left, right, y, this.c.faint);
+			if (right - left > groupWidth) this.label(i, left, right, y, this.c.faint);
 			return;
 		}
 		ctx.fillStyle = flags & flag.failed ? this.c.fail : colours.boxes[kind][hue];
@@ -110,7 +146,7 @@ class Painter {
 		}
 		if (flags & flag.merged && right - left > 3) this.stripes(left, right - gap, y);
 		if (flags & (flag.unfinished | flag.overlaps) && right - left > 3) this.doubts(flags, left, right - gap, y);
-		if (right - left > 26) this.label(i, left, right, y, flags & flag.failed ? this.c["fail-ink"] : this.c["box-ink"]);
+		if (right - left > groupWidth) this.label(i, left, right, y, flags & flag.failed ? this.c["fail-ink"] : this.c["box-ink"]);
 	}
 
 	// doubts marks a span without an end at its right, and one that crosses another at its top.
@@ -127,9 +163,12 @@ class Painter {
 	}
 
 	label(i, left, right, y, ink) {
-		const { run } = this, name = run.strings[run.spans.name[i]];
+		const { spans, strings } = this.run, name = strings[spans.name[i]];
+		this.text(spans.count[i] > 1 ? count(spans.count[i]) + " × " + name.slice(0, 200) : spans.kind[i] === 1 ? withData(name, strings[spans.text[i]]) : name, left, right, y, ink);
+	}
+
+	text(text, left, right, y, ink) {
 		left = Math.max(left, this.x0) + 6;
-		const text = run.spans.count[i] > 1 ? count(run.spans.count[i]) + " × " + name.slice(0, 200) : name;
 		const cut = this.fit(text, right - left - 4);
 		if (!cut) return;
 		this.ctx.fillStyle = ink;
@@ -179,17 +218,17 @@ class Painter {
 	chain() {
 		const { ctx, layout, run } = this;
 		ctx.fillStyle = this.c.chain;
-		let before = null, turned = -Infinity;
+		let before = null, wide = 0;
 		for (const [i, from, dur] of run.chain) {
 			const row = layout.rowOf[i];
 			if (row < 0) continue;
 			const left = this.x(from), right = this.x(from + dur), y = this.y(row) + rowHeight - 3;
 			if (right >= this.x0 && left <= this.width) ctx.fillRect(Math.max(left, this.x0), y, Math.max(1, right - Math.max(left, this.x0)), 2);
-			if (before !== null && before !== y && left >= this.x0 && left <= this.width && left - turned > 5) {
-				ctx.fillRect(Math.round(left), Math.min(before, y), 1, Math.abs(y - before) + 2);
-				turned = left;
+			if (before !== null && before !== y && left >= this.x0 && left <= this.width && wide >= 4 && right - left >= 4) {
+				ctx.fillRect(Math.round(left), Math.min(before, y), 1, Math.abs(y - before) + 2); // thousands would be a comb
 			}
 			before = y;
+			wide = right - left;
 		}
 	}
 
@@ -220,8 +259,15 @@ class Painter {
 			const lane = layout.lane[row], y = this.y(row) + rowHeight / 2 + 0.5;
 			const indent = 20 + (lane >= 0 ? this.timeline.indent(lane) : 0);
 			if (lane >= 0 && run.children[lane].length) this.triangle(indent - 11, y, this.timeline.folded.has(lane));
-			ctx.fillStyle = lane >= 0 ? this.c.ink : this.c.soft;
-			ctx.fillText(this.fit(layout.labels[row], this.x0 - indent - 6), indent, y);
+			let room = this.x0 - indent - 6;
+			if (layout.lanesIn[row] > 1 && room > 90) {
+				const n = count(layout.lanesIn[row]), width = ctx.measureText(n).width;
+				ctx.fillStyle = this.c.soft;
+				ctx.fillText(n, this.x0 - 8 - width, y);
+				room -= width + 10;
+			}
+			ctx.fillStyle = row < layout.top ? this.c.soft : this.c.ink;
+			ctx.fillText(this.fit(layout.labels[row], room), indent, y);
 		}
 	}
 

@@ -80,25 +80,20 @@ class Layout {
 		for (let i = 0; i < marks.n; i++) if (this.markRow[i] >= 0) this.markOrder[next[this.markRow[i]]++] = i;
 	}
 
-	// nameRows names a row after its lane, or after the programs of its lanes.
+	// nameRows names a row after its lane, or after the programs of its lanes that took longest.
 	nameRows() {
 		const { run } = this;
 		this.lane = new Int32Array(this.rows).fill(-1); // the only lane that begins in the row
-		const lanes = new Int32Array(this.rows), programs = Array.from({ length: this.rows }, () => []);
+		this.lanesIn = new Int32Array(this.rows);
+		const tallies = Array.from({ length: this.rows }, () => null);
 		for (const l of run.lanesInOrder) {
 			const row = this.row[l];
 			if (row < 0) continue;
-			const p = firstWord(run.strings[run.lanes.name[l]]);
-			this.lane[row] = lanes[row]++ ? -1 : l;
-			if (programs[row].length < 4 && !programs[row].includes(p)) programs[row].push(p);
+			this.lane[row] = this.lanesIn[row]++ ? -1 : l;
+			tallies[row] = tallies[row] || new Tally();
+			tallies[row].add(run.strings[run.lanes.name[l]], run.to[l] - run.from[l] + 1);
 		}
-		this.labels = Array.from(lanes, (n, row) => {
-			if (row < this.top) return "output";
-			if (n === 1) return excerpt(run.strings[run.lanes.name[this.lane[row]]], 60);
-			if (n === 0) return "";
-			const list = programs[row].map(p => excerpt(p, 24));
-			return count(n) + " × " + (list.length > 3 ? list.slice(0, 3).join(", ") + " …" : list.join(", "));
-		});
+		this.labels = tallies.map((tally, row) => (row < this.top ? "output" : tally ? tally.text() : ""));
 	}
 }
 

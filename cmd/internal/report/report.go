@@ -98,6 +98,7 @@ func (r *Run) page(number int) *summary.Page {
 	p := &summary.Page{Analysis: r.analysis, Lost: r.Lost, Rows: mostRows, Run: number, Label: r.Label, Name: r.Name, State: r.State}
 	p.Warnings = append(r.losses(), r.Warnings...)
 	p.Notes = r.leftOut()
+	p.Failed = r.failures()
 	p.Command = func(c *analysis.Command) (int, bool) {
 		i, ok := r.spanOf[command{int32(c.Source), int32(c.PID), c.Start}]
 		return i, ok
@@ -108,6 +109,22 @@ func (r *Run) page(number int) *summary.Page {
 	}
 	p.Line = r.lines.find(r.analysis)
 	return p
+}
+
+// failures counts the commands whose failure was not tolerated. Where some have become one with others, it
+// counts all that failed.
+func (r *Run) failures() (n uint64) {
+	for i := range r.spans {
+		x := &r.spans[i]
+		if x.kind != analysis.Process || x.flags&failed == 0 {
+			continue
+		}
+		if x.flags&merged != 0 {
+			return r.analysis.CommandTotals().Failed
+		}
+		n++
+	}
+	return n
 }
 
 // losses says how many events were lost, and when.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,9 @@ func TestToleratedFailures(t *testing.T) {
 		if grep := find(t, r, "grep -q x"); flags("grep -q x") != tolerated || r.Spans["status"][grep] != 2 || flags("cc a.c") != 0 || flags("cc b.c") != want || flags("sh build.sh") != want {
 			t.Errorf("status %d: flags %d, status of grep %d", status, r.Spans["flags"], r.Spans["status"][grep])
 		}
+		if strings.Contains(html, "<dt>failed commands</dt><dd>2</dd>") != (status != 0) || strings.Count(html, "<dt>failed commands") > status {
+			t.Errorf("status %d: another count of failed commands", status)
+		}
 		if body := html[strings.Index(html, "<body>"):strings.Index(html, "<script")]; status == 0 && (strings.Contains(body, `class="failed"`) || strings.Contains(body, ">failed</th>")) {
 			t.Error("a run that succeeded has a failure")
 		}
@@ -224,6 +228,36 @@ func TestToleratedTogether(t *testing.T) {
 				t.Errorf("status %d: span %d has the flags %d", status, i, f)
 			}
 		}
+	}
+}
+
+// A long fork that executes nothing has the line of output before it in its name.
+func TestLongForks(t *testing.T) {
+	w := newRun()
+	w.exec(0, 10, "/bin/bash", "ci.sh")
+	w.fork(1, 10, 11)
+	w.exit(40, 11, 0)
+	w.print(41, "\x1b[1mone\\n\x1b[0m")
+	w.print(41, " ")
+	w.fork(42, 10, 12)
+	w.exit(80, 12, 0)
+	w.print(81, strings.Repeat("two ", 20))
+	w.fork(82, 10, 13)
+	w.fork(82, 10, 14)
+	w.exit(83, 13, 0)
+	w.exit(99, 14, 0)
+	w.exit(100, 10, 0)
+	html, r := w.page(t, Facts{})
+	var names []string
+	for _, n := range r.Spans["name"] {
+		names = append(names, r.Strings[n])
+	}
+	want := []string{"bash ci.sh", "bash ci.sh (fork)", `bash ci.sh (fork) after "one\n"`, `bash ci.sh (fork) after "` + strings.Repeat("two ", 9) + `two…"`, "bash ci.sh (fork)"}
+	if !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	if !strings.Contains(html, "<code>bash ci.sh (fork) after &#34;one") {
+		t.Error("the chain does not name the fork")
 	}
 }
 

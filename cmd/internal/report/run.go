@@ -203,6 +203,7 @@ func (r *Run) name(s *spans, room int) {
 	}
 	slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(r.spans[j].length(), r.spans[i].length()) })
 	r.spanOf, r.longest = map[command]int{}, map[row]int{}
+	forks := phases{lines: &r.lines, texts: map[int][]string{}}
 	for _, i := range order {
 		x := &r.spans[i]
 		name, data := s.names.list[x.name], s.data.list[x.data]
@@ -230,6 +231,7 @@ func (r *Run) name(s *spans, room int) {
 			if n := &r.lanes.nodes[x.lane]; n.name == "" {
 				n.name = label
 			}
+			label = forks.label(x, label, since(r.to, r.from))
 		}
 		if x.kind == analysis.SpanKind {
 			for _, row := range rows(name, data) {

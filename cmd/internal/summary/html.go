@@ -22,6 +22,7 @@ type Page struct {
 	Label    string // what the run is called, "" for nothing
 	Name     string // of the log
 	State    string // of the log
+	Failed   uint64 // commands whose failure was not tolerated
 	Warnings []string
 	Notes    []string
 
@@ -175,8 +176,8 @@ func (p *Page) appendFacts(b []byte, s *show) []byte {
 	}
 	if t := s.CommandTotals(); t.Commands > 1 {
 		add("commands", number(t.Commands))
-		if t.Failed > 0 && s.failedFirst() > 0 {
-			add("failed commands", number(t.Failed))
+		if p.Failed > 0 {
+			add("failed commands", number(p.Failed))
 		}
 	}
 	if p.Lost > 0 {

@@ -321,6 +321,19 @@ test("the last output of a run that failed lies right below its verdict", async 
 	await p.context().close();
 });
 
+test("long text does not make a row of a wide table taller", async () => {
+	const gcc = "gcc " + "-DOPTION_OF_A_LONG_LINE ".repeat(8), row = `<tr data-run="0" data-line="3"><td class="n">5ms</td><th scope="row">${gcc}</th><td>cc1 lexer.c</td></tr>`;
+	const tables = `<section class="table wide"><h3 id="t">Pauses</h3><div class="scroll" tabindex="0" role="region" aria-labelledby="t"><table class="sortable"><thead><tr><th scope="col" class="n">pause</th><th scope="col">after the line</th><th scope="col">meanwhile</th></tr></thead><tbody>${row.repeat(6)}</tbody></table></div></section>`;
+	const narrow = tables.replace(" wide", "").replaceAll(gcc, "as").replaceAll('"t"', '"u"');
+	for (const width of [1280, 390]) {
+		const p = await open(browser, write(page(skeleton(), "x", [trace], { ...parts([trace]), tables: tables + narrow })), { viewport: { width, height: 900 } });
+		const [wide, half] = await p.$$eval("#tables .table", all => all.map(e => ({ width: e.clientWidth, rows: [...e.querySelectorAll("tbody tr")].map(r => r.clientHeight) })));
+		assert.ok(wide.rows.every(h => h < 36), width + ": rows of " + wide.rows);
+		assert.equal(wide.width > half.width, width > 700);
+		await p.context().close();
+	}
+});
+
 test("a run that succeeded has its timeline first", async () => {
 	const good = parts([trace]);
 	const p = await open(browser, write(page(skeleton(), "x", [trace], { ...good, verdict: good.verdict.replace("run failed", "run ok") })));

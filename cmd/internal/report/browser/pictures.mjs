@@ -14,7 +14,7 @@ async function picture(report, name, height, options, act = () => {}) {
 	await p.context().close();
 }
 
-await picture("build.html", "build.png", 760, { colorScheme: "light" });
+await picture("build.html", "build.png", 960, { colorScheme: "light" });
 await picture("build.html", "build-dark.png", 760, { colorScheme: "dark" }, async p => {
 	await p.click("#show-chain");
 	const longest = await p.$$eval("#chain [data-share]", all => all.reduce((a, b) => (Number(b.dataset.share) > Number(a.dataset.share) ? b : a)).closest("li").querySelector("code").textContent);

@@ -2,65 +2,150 @@
 // not show.
 package escape
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // HexDigits are the digits of hexadecimal numbers.
 const HexDigits = "0123456789abcdef"
 
-// Append appends s with every character that is not printable escaped: as \n, \t, \",
+// Append appends a name with every character that is not Visible escaped: as \n, \t, \",
 // \\, or \xHH for each byte of any other. A terminal shows each character of the result as
 // itself: it has no control bytes, no changes of direction and nothing invisible.
 func Append[T string | []byte](b []byte, s T) []byte {
-	return appendEscaped(b, []byte(s), true)
+	return appendEscaped(b, []byte(s), quoted)
 }
 
 // AppendPrintable is like Append but leaves quotes and backslashes as they are, for
 // text that people read and no program parses.
 func AppendPrintable[T string | []byte](b []byte, s T) []byte {
-	return appendEscaped(b, []byte(s), false)
+	return appendEscaped(b, []byte(s), 0)
+}
+
+// AppendText is like Append but for text, which may have more characters than a name: see inText.
+// Byte reverses it, too.
+func AppendText[T string | []byte](b []byte, s T) []byte {
+	return appendEscaped(b, []byte(s), quoted|text)
+}
+
+// AppendLine is like AppendPrintable but for a line of output that Unstyled returned. It leaves tabs
+// as they are.
+func AppendLine[T string | []byte](b []byte, s T) []byte {
+	return appendEscaped(b, []byte(s), text|line)
+}
+
+// AppendCell is like AppendLine but makes each tab a blank, for a line that is shown within another.
+func AppendCell[T string | []byte](b []byte, s T) []byte {
+	return appendEscaped(b, []byte(s), text|line|blank)
+}
+
+// AppendStyled appends a line of output for people, and its colours if they are to be passed. It reports
+// whether it has appended any.
+func AppendStyled(b, s []byte, colours bool) (to []byte, colored bool) {
+	if !colours {
+		return AppendLine(b, Unstyled(s)), false
+	}
+	s = Styled(s)
+	for from := 0; ; {
+		at, n := nextRendition(s, from)
+		b = AppendLine(b, s[from:at])
+		if n == 0 {
+			return b, colored
+		}
+		b, colored, from = append(b, s[at:at+n]...), true, at+n
+	}
+}
+
+// nextRendition returns where the next colour is, and its length, 0 for none.
+func nextRendition(s []byte, from int) (at, n int) {
+	for at = from; ; at++ {
+		i := bytes.IndexByte(s[at:], '\x1b')
+		if i < 0 {
+			return len(s), 0
+		}
+		at += i
+		if n = Rendition(s[at:]); n > 0 {
+			return at, n
+		}
+	}
 }
 
 // String returns s as Append appends it.
 func String(s string) string { return string(Append(nil, s)) }
 
-func appendEscaped(b, s []byte, quotes bool) []byte {
-	for {
+// how says how to show what.
+type how uint8
+
+const (
+	quoted how = 1 << iota // between quotes, for programs
+	text                   // as it was printed
+	line                   // a line of output for people
+	blank                  // with blanks for tabs
+)
+
+func appendEscaped(b, s []byte, h how) []byte {
+	for i := 0; ; {
 		var n int
-		if b, n = AppendPlain(b, s); n == len(s) {
+		b, n = AppendPlain(b, s[i:])
+		if i += n; i == len(s) {
 			return b
 		}
-		for s = s[n:]; len(s) > 0 && !plain[s[0]]; s = s[n:] {
-			switch c := s[0]; {
+		for ; i < len(s) && !plain[s[i]]; i += n {
+			switch c := s[i]; {
 			case c >= utf8.RuneSelf:
-				b, n = appendWide(b, s)
-			case !quotes && (c == '"' || c == '\\'):
+				b, n = appendWide(b, s, i, h)
+			case h&quoted == 0 && (c == '"' || c == '\\'), h&(line|blank) == line && c == '\t':
 				b, n = append(b, c), 1
+			case h&blank != 0 && c == '\t':
+				b, n = append(b, ' '), 1
+			case h&line != 0 && c == '\r':
+				b, n = append(b, '\\', 'r'), 1
 			default:
 				b, n = appendEscapedByte(b, c), 1
 			}
 		}
+		if i == len(s) {
+			return b
+		}
 	}
 }
 
-// appendWide appends the visible characters beyond ASCII at the start of s, or else the first
+// appendWide appends the characters beyond ASCII at s[at:] that are shown, or else the first
 // character, escaped. It returns their length in s.
-func appendWide(b, s []byte) ([]byte, int) {
-	i := 0
+func appendWide(b, s []byte, at int, h how) ([]byte, int) {
+	i := at
 	for i < len(s) && s[i] >= utf8.RuneSelf {
-		r, n := utf8.DecodeRune(s[i:])
-		if !Visible(r) {
+		n, ok := shown(s, i, h&text != 0)
+		if !ok {
 			break
 		}
 		i += n
 	}
-	if i > 0 {
-		return append(b, s[:i]...), i
+	if i > at {
+		return append(b, s[at:i]...), i - at
 	}
-	_, n := utf8.DecodeRune(s)
-	for _, c := range s[:n] {
+	n, _ := shown(s, at, h&text != 0)
+	for _, c := range s[at : at+n] {
 		b = AppendHexByte(b, c)
 	}
 	return b, n
+}
+
+// shown reports whether the character at s[at:] is shown as itself, in text or in a name, and returns
+// its length.
+func shown(s []byte, at int, text bool) (n int, ok bool) {
+	r, n := utf8.DecodeRune(s[at:])
+	return n, Visible(r) || text && inText(s, at, n, r)
+}
+
+// Shown returns how many bytes at s[at:] are one character, and whether it is shown as itself in text.
+// If it is not, AppendLine escapes it.
+func Shown(s []byte, at int) (n int, ok bool) {
+	if c := s[at]; c < utf8.RuneSelf {
+		return 1, c >= ' ' && c < 0x7f || c == '\t'
+	}
+	return shown(s, at, true)
 }
 
 func appendEscapedByte(b []byte, c byte) []byte {

@@ -1,6 +1,10 @@
 package capture
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+)
 
 const (
 	defaultLimit = 4095
@@ -16,7 +20,8 @@ const (
 //	. . . . . . . p p p r r r r r r r r r r
 //	            ^ ^     ^
 //	            | |     head: the batch starts here
-//	            | rest of the batch before, at most limit bytes and two carriage returns
+//	            | rest of the batch before, at most limit bytes, three of a character behind
+//	            |       them, and two carriage returns
 //	            room for the flags
 type Splitter struct {
 	// Terminal: the input is a terminal, which puts a carriage return before each
@@ -33,11 +38,16 @@ type Splitter struct {
 	part  []byte // an incomplete line, behind a byte for the flags
 }
 
-// NewSplitter returns a Splitter that cuts lines of more than limit bytes into pieces.
+// NewSplitter returns a Splitter that cuts lines of more than limit bytes into pieces, where escape.Cut
+// says.
 func NewSplitter(sink Sink, limit int) *Splitter {
 	limit = max(1, limit)
-	return &Splitter{sink: sink, limit: limit, head: 3 + limit, part: make([]byte, 1, 3+limit)}
+	return &Splitter{sink: sink, limit: limit, head: limit + behind, part: make([]byte, 1, limit+behind)}
 }
+
+// behind is how many bytes beyond the limit the incomplete line has at most: the byte for the flags,
+// those that Cut has to see, and carriage returns.
+const behind = 1 + escape.Cutting - 1 + 2
 
 // buffer makes a buffer for a batch.
 func (s *Splitter) buffer() []byte { return make([]byte, s.head+batchSize) }
@@ -70,7 +80,7 @@ func (s *Splitter) split(buf []byte, n int) {
 		}
 		last := s.trim(buf, start, nl)
 		if last-start > s.limit {
-			start = s.emitPieces(buf, start, last)
+			start = s.emitPieces(buf, start, last, true)
 		}
 		s.sink.Line(buf[start-1:last], 0)
 		start, scan = nl+1, nl+1
@@ -80,7 +90,7 @@ func (s *Splitter) split(buf []byte, n int) {
 		known = end - s.undecided(buf[start:end])
 		start = s.emitReturns(buf, start, known)
 	}
-	start = s.emitPieces(buf, start, known)
+	start = s.emitPieces(buf, start, known, false)
 	s.part = append(s.part[:1], buf[start:end]...)
 	s.sink.Partial(len(s.part) > 1)
 }
@@ -121,7 +131,7 @@ func (s *Splitter) emitReturns(buf []byte, start, end int) int {
 		if i < 0 {
 			return start
 		}
-		first := s.emitPieces(buf, start, start+i)
+		first := s.emitPieces(buf, start, start+i, true)
 		s.sink.Line(buf[first-1:start+i], Return)
 		start += i + 1
 	}
@@ -157,11 +167,17 @@ func (s *Splitter) trim(buf []byte, start, end int) int {
 }
 
 // emitPieces emits the beginning of a line in pieces while more than limit bytes of the
-// line are known, and returns the start of the rest.
-func (s *Splitter) emitPieces(buf []byte, start, end int) int {
-	for end-start > s.limit {
-		s.sink.Line(buf[start-1:start+s.limit], Continues)
-		start += s.limit
+// line are known, and returns the start of the rest. whole says that the line ends at end. Otherwise
+// it waits for the character behind the limit.
+func (s *Splitter) emitPieces(buf []byte, start, end int, whole bool) int {
+	least := s.limit + 1
+	if !whole {
+		least = s.limit + escape.Cutting
+	}
+	for end-start >= least {
+		n := escape.Cut(buf[start:end], s.limit)
+		s.sink.Line(buf[start-1:start+n], Continues)
+		start += n
 	}
 	return start
 }
@@ -175,7 +191,7 @@ func (s *Splitter) finish() {
 	if len(s.part) > start {
 		s.sink.Batch()
 		// With its undecided carriage returns it may exceed the limit.
-		start = s.emitPieces(s.part, start, len(s.part))
+		start = s.emitPieces(s.part, start, len(s.part), true)
 		s.sink.Line(s.part[start-1:], NoNewline)
 	}
 	s.part = s.part[:1]

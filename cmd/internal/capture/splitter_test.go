@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,6 +91,33 @@ func TestSplitter(t *testing.T) {
 			if d := cmp.Diff(tt.want, l.got); d != "" {
 				t.Errorf("%q in chunks of %d (-want +got):\n%s", tt.in, chunk, d)
 			}
+		}
+	}
+}
+
+// No piece of a long line of text begins or ends within a character, or begins with a mark of the
+// character before it. A run of marks longer than a piece is cut, but at a mark.
+func TestPiecesAreText(t *testing.T) {
+	for _, char := range []string{"é", "日", "😀", "e\u0301", "⚠\ufe0f", "👩\u200d🔬", "\x1b[31m", "ab日"} {
+		for limit := 32; limit < 48; limit++ {
+			in := strings.Repeat(char, 60)
+			for _, chunk := range []int{1, 3, limit, len(in)} {
+				l := split(in, limit, chunk)
+				if string(l.whole) != in {
+					t.Fatalf("%q in pieces of %d joins to %q", char, limit, l.whole)
+				}
+				for _, piece := range l.got {
+					if piece = strings.TrimRight(piece, "+$"); strings.ReplaceAll(strings.ReplaceAll(piece, char, ""), "ab", "") != "" && char != "ab日" || !utf8.ValidString(piece) || len(piece) > limit {
+						t.Fatalf("%q in pieces of %d has %q", char, limit, piece)
+					}
+				}
+			}
+		}
+	}
+	marks := "e" + strings.Repeat("\u0301", 1000)
+	for _, piece := range split(marks, 301, 64).got {
+		if !utf8.ValidString(piece) || len(piece) < 300 && !strings.HasSuffix(piece, "$") {
+			t.Errorf("a run of marks has the piece %q", piece)
 		}
 	}
 }
@@ -214,6 +242,7 @@ func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("one\ntwo\n\nthree"), []byte{1, 2, 3}, uint8(4))
 	f.Add([]byte(strings.Repeat("long", 100)), []byte{200, 1}, uint8(7))
 	f.Add([]byte("10%\r20%\r\r30%\r\n\r\r\r\nlonger\r\r\r"), []byte{0, 1, 0, 3}, uint8(3))
+	f.Add([]byte("grüße e\u0301\u0301\u0301 👩\u200d🔬⚠\ufe0f\r日本\r\n\xff\x80\x80\x80"), []byte{0, 1, 3}, uint8(7))
 	f.Fuzz(func(t *testing.T, in, chunks []byte, limit uint8) {
 		want := split(string(in), int(limit), len(in)+1)
 		if !bytes.Equal(want.whole, in) {

@@ -124,15 +124,20 @@ const (
 // tail has the last lines of a stream of output.
 type tail struct {
 	kept [keptLines]struct {
-		at   int64
-		text []byte
+		at          int64
+		text        []byte
+		overwritten bool // by the next one
 	}
-	n int // lines ever
+	n int // lines ever, without those that others overwrote
 }
 
-func (t *tail) add(at int64, text []byte) {
+// add adds a line. returned says that a carriage return ended it: the next line overwrites it.
+func (t *tail) add(at int64, text []byte, returned bool) {
+	if t.n > 0 && t.kept[(t.n-1)%keptLines].overwritten {
+		t.n--
+	}
 	slot := &t.kept[t.n%keptLines]
-	slot.at, slot.text = at, append(slot.text[:0], text...)
+	slot.at, slot.text, slot.overwritten = at, append(slot.text[:0], text...), returned
 	t.n++
 }
 
@@ -150,7 +155,8 @@ func (t *tail) since(from int64) (list [][]byte) {
 func (t *tail) copyOf(u *tail) {
 	t.n = 0
 	for i := max(u.n-keptLines, 0); i < u.n; i++ {
-		t.add(u.kept[i%keptLines].at, u.kept[i%keptLines].text)
+		slot := &u.kept[i%keptLines]
+		t.add(slot.at, slot.text, slot.overwritten)
 	}
 }
 
@@ -172,9 +178,9 @@ func (f *failureOutput) take(src *Source, from, to int64) {
 }
 
 // add adds a line that has been recorded after the failure.
-func (f *failureOutput) add(stream int, at int64, text []byte) {
+func (f *failureOutput) add(stream int, at int64, text []byte, returned bool) {
 	if f.set && (f.all || f.after[stream].n < keptLines) && since(at, f.to) <= printedLate {
-		f.after[stream].add(at, text)
+		f.after[stream].add(at, text, returned)
 	}
 }
 
@@ -192,7 +198,7 @@ func (f *failureOutput) lines() [][]byte {
 }
 
 // print notes a line of output that is not empty.
-func (s *Source) print(rec *posixtrace.Record, line []byte) {
+func (s *Source) print(rec *posixtrace.Record, line []byte, returned bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
@@ -200,13 +206,12 @@ func (s *Source) print(rec *posixtrace.Record, line []byte) {
 	if rec.ID == posixtrace.EventOutputStderr {
 		stream = 1
 	}
-	line = line[:min(len(line), maxLine)]
-	s.printed[stream].add(rec.UnixNano, line)
-	s.spanOutput.add(stream, rec.UnixNano, line)
+	s.printed[stream].add(rec.UnixNano, line, returned)
+	s.spanOutput.add(stream, rec.UnixNano, line, returned)
 	s.printedAt[stream].add(rec.UnixNano)
 	if rec.UnixNano <= s.outputUntil {
 		for i := range s.outputs {
-			s.outputs[i].add(stream, rec.UnixNano, line)
+			s.outputs[i].add(stream, rec.UnixNano, line, returned)
 		}
 	}
 }

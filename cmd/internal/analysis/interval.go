@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -267,7 +268,7 @@ func (b *observer) beginSpan(src *Source, o *openSpan, rec *posixtrace.Record) {
 	*p = place{id: b.next(), home: b.homeOf(src, rec), pid: rec.PID, tid: rec.TID, keyed: rec.Span != 0, data: p.data[:0],
 		shell: rec.Address&posixtrace.SpoolAddress != 0}
 	p.whole = rec.TID != rec.PID && p.home != nil && p.home.process != nil && p.home.process.key == processKey(src, rec.TID)
-	p.data = append(p.data, rec.Data[:min(len(rec.Data), MaxSpanData)]...)
+	p.data = append(p.data, rec.Data[:escape.Cut(rec.Data, MaxSpanData)]...)
 	var around *openSpan
 	if o.parent != nil && o.parent.nth == o.parentNth {
 		around = o.parent

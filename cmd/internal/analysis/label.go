@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
 // Label returns the program and what tells the command apart from others of the program:
@@ -344,7 +346,7 @@ func word(a string) string {
 		a = base
 	}
 	if len(a) > maxWord {
-		return strings.ToValidUTF8(a[:maxWord], "") + "..."
+		return strings.ToValidUTF8(a[:escape.Cut(a, maxWord)], "") + "..."
 	}
 	if cut && strings.TrimSpace(more) != "" {
 		return a + " ..."

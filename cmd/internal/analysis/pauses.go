@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -77,19 +78,29 @@ func (o *output) takeCommand(q *process, d int64) {
 	o.args = append(o.args[:0], q.args...)
 }
 
+// beginning returns what is kept of a line: what a person saw of it, without colours.
+func beginning(line []byte) []byte {
+	line = escape.Unstyled(line[:escape.Cut(line, 16*maxLine)])
+	return line[:escape.Cut(line, maxLine)]
+}
+
 func (p *pauses) line(src *Source, rec *posixtrace.Record) {
 	d, err := posixtrace.DecodeOutput(rec.Data)
 	if err != nil {
 		return
 	}
+	if d.Return && escape.Blank(d.Line) {
+		return
+	}
 	p.lines++
-	src.print(rec, d.Line)
+	line := beginning(d.Line)
+	src.print(rec, line, d.Return)
 	o := &src.output
 	if o.started {
 		p.pause(src, rec.UnixNano, false)
 	}
 	o.started, o.printed, o.at = true, true, max(rec.UnixNano, o.at)
-	o.line = append(o.line[:0], d.Line[:min(len(d.Line), maxLine)]...)
+	o.line = append(o.line[:0], line...)
 	o.span, o.spanFor, o.hasCommand, o.commandFor = nil, 0, false, 0
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -124,7 +125,7 @@ func (s *spans) rowOf(t *spanType, key uint64, data []byte) *Span {
 	if t.steps == nil || t.name == stepName && !isStep(data) || t.name == recipe.Name && !recipe.IsKey(key) {
 		return t.row
 	}
-	data = data[:min(len(data), maxStepText)]
+	data = data[:escape.Cut(data, maxStepText)]
 	r := t.steps[string(data)]
 	if r == nil {
 		if s.steps >= maxSteps {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -43,17 +44,17 @@ func (h *happened) add(recs []posixtrace.Record) {
 		switch {
 		case rec.ID == posixtrace.EventOutputStdout, rec.ID == posixtrace.EventOutputStderr:
 			d, err := posixtrace.DecodeOutput(rec.Data)
-			if err != nil {
+			if err != nil || d.Return && escape.Blank(d.Line) {
 				continue
 			}
 			kind := byte(stdoutLine)
 			if rec.ID == posixtrace.EventOutputStderr {
 				kind = stderrLine
 			}
-			key = append(append(key[:0], kind), d.Line[:min(len(d.Line), maxEventData)]...)
+			key = append(append(key[:0], kind), d.Line[:escape.Cut(d.Line, maxEventData)]...)
 		case h.isPlain(rec.ID):
 			key = append(append(key[:0], userEvent), h.name(rec.ID)...)
-			key = append(append(key, 0), rec.Data[:min(len(rec.Data), maxEventData)]...)
+			key = append(append(key, 0), rec.Data[:escape.Cut(rec.Data, maxEventData)]...)
 		default:
 			continue
 		}

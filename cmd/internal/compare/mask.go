@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/tempname"
 )
 
@@ -161,7 +162,7 @@ func matchDigits(s, pattern string) int {
 // a build is, only the fact remains: 0.25, 12ms, 25%, [3/40].
 func maskLine(line []byte) string {
 	var b strings.Builder
-	s := mask(strings.TrimSpace(unstyled(line)), nil)
+	s := mask(strings.TrimSpace(string(escape.Unstyled(line))), nil)
 	for i := 0; i < len(s); {
 		if !isDigit(s[i]) || i > 0 && (isWord(s[i-1]) || s[i-1] == '.') {
 			b.WriteByte(s[i])
@@ -187,26 +188,4 @@ func maskLine(line []byte) string {
 		i += n
 	}
 	return b.String()
-}
-
-// unstyled returns a line without sequences that select colours.
-func unstyled(line []byte) string {
-	if !strings.Contains(string(line), "\x1b[") {
-		return string(line)
-	}
-	var b []byte
-	for i := 0; i < len(line); i++ {
-		if line[i] == '\x1b' && i+1 < len(line) && line[i+1] == '[' {
-			n := i + 2
-			for n < len(line) && (isDigit(line[n]) || line[n] == ';') {
-				n++
-			}
-			if n < len(line) && (line[n] == 'm' || line[n] == 'K') {
-				i = n
-				continue
-			}
-		}
-		b = append(b, line[i])
-	}
-	return string(b)
 }

@@ -80,7 +80,11 @@ func appendWords(b []byte, list []piece) []byte {
 			b = appendHTML(b, p.text)
 			continue
 		}
-		b = append(appendHTML(append(b, "<code>"...), summary.Cut(p.text, widestCell)), "</code>"...)
+		text := appendHTML
+		if p.quoted {
+			text = appendHTMLLine
+		}
+		b = append(text(append(b, "<code>"...), summary.Cut(p.text, widestCell)), "</code>"...)
 	}
 	return b
 }
@@ -101,6 +105,11 @@ func (s *show) appendVerdict(b, title []byte) []byte {
 		b = append(appendHTML(append(b, `<p class="note">`...), n), "</p>\n"...)
 	}
 	return append(b, "</section>\n"...)
+}
+
+// appendHTMLLine is like appendHTML but for a line of output.
+func appendHTMLLine(b []byte, text string) []byte {
+	return append(b, html.EscapeString(string(escape.AppendCell(nil, text)))...)
 }
 
 // appendHTMLTable appends the table of the differences.
@@ -139,6 +148,8 @@ func (s *show) appendHTMLTable(b []byte) []byte {
 func (s *show) appendCell(b []byte, d *compare.Difference, column int, number bool) []byte {
 	text := summary.Cut(columns[column].cell(s, d), widestCell)
 	switch {
+	case column == untrusted && isLine(d):
+		return append(appendHTMLLine(append(b, `<th scope="row">`...), text), "</th>"...)
 	case column == untrusted:
 		return append(appendHTML(append(b, `<th scope="row">`...), text), "</th>"...)
 	case !number:

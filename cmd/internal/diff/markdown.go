@@ -48,10 +48,12 @@ func (s *show) appendMarkdown(b []byte) []byte {
 		for j, c := range columns {
 			cell := c.cell(s, d)
 			b = append(b, ' ')
-			switch {
-			case j == untrusted && bad(d):
+			if j == untrusted && bad(d) {
 				b = append(b, "❌ "...)
-				fallthrough
+			}
+			switch {
+			case j == untrusted && isLine(d):
+				b = summary.AppendCodeLine(b, summary.Cut(cell, widestCell))
 			case j >= untrusted && cell != "":
 				b = summary.AppendCode(b, summary.Cut(cell, widestCell))
 			default:
@@ -76,9 +78,12 @@ func (s *show) appendMarkdown(b []byte) []byte {
 // appendPieces appends a sentence.
 func appendPieces(b []byte, list []piece) []byte {
 	for _, p := range list {
-		if p.untrusted {
+		switch {
+		case p.quoted:
+			b = summary.AppendCodeLine(b, summary.Cut(p.text, widestCell))
+		case p.untrusted:
 			b = summary.AppendCode(b, summary.Cut(p.text, widestCell))
-		} else {
+		default:
 			b = append(b, p.text...)
 		}
 	}

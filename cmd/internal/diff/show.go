@@ -61,9 +61,11 @@ func (s *show) plain(list []piece) string {
 			b.WriteString(p.text)
 			continue
 		}
-		text := summary.Shown(summary.Cut(p.text, widest))
+		text := summary.Cut(p.text, widest)
 		if p.quoted {
-			text = `"` + text + `"`
+			text = `"` + summary.ShownLine(text) + `"`
+		} else {
+			text = summary.Shown(text)
 		}
 		b.WriteString(text)
 	}

@@ -31,6 +31,9 @@ var columns = []struct {
 // untrusted is the index of the first column with untrusted text.
 const untrusted = 6
 
+// isLine reports whether the name of a difference is a line of output.
+func isLine(d *compare.Difference) bool { return d.What == compare.Line || d.What == compare.Pause }
+
 // value returns a time, with its spread and the whole time that it is a part of, or how what fails on one side ended.
 func (s *show) value(d *compare.Difference, side compare.Side, ns, whole, spread int64) string {
 	of := ""
@@ -87,7 +90,10 @@ func (s *show) appendTable(b []byte) []byte {
 		for _, d := range list {
 			cells := make([]string, len(columns))
 			for i, c := range columns {
-				if cells[i] = c.cell(s, d); i >= untrusted {
+				switch cells[i] = c.cell(s, d); {
+				case i == untrusted && isLine(d):
+					cells[i] = summary.ShownLine(summary.Cut(cells[i], widest))
+				case i >= untrusted:
 					cells[i] = summary.Shown(summary.Cut(cells[i], widest))
 				}
 			}

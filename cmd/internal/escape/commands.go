@@ -193,12 +193,14 @@ type lineStart struct {
 	colour  colour
 }
 
-// colour is how much of a sequence of colours was read: ESC [, digits and semicolons, m or K.
+// colour is how much of a sequence of colours was read: ESC [, digits, semicolons and, behind a digit,
+// colons, then m or K.
 type colour uint8
 
 const (
 	noColour colour = iota
 	colourEscape
+	colourBegins
 	colourNumber
 )
 
@@ -238,10 +240,15 @@ var mayStart = func() (t [256]bool) {
 // next takes the next byte of a line, and reports whether a syntax ends with it.
 func (l *lineStart) next(c byte) bool {
 	switch {
-	case l.colour == colourEscape && c == '[', l.colour == colourNumber && (c == ';' || '0' <= c && c <= '9'):
+	case l.colour == colourEscape && c == '[':
+		l.colour = colourBegins
+		return false
+	case l.colour >= colourBegins && '0' <= c && c <= '9', l.colour == colourNumber && (c == ';' || c == ':'):
 		l.colour = colourNumber
 		return false
-	case l.colour == colourNumber && (c == 'm' || c == 'K'):
+	case l.colour == colourBegins && c == ';':
+		return false
+	case l.colour >= colourBegins && (c == 'm' || c == 'K'):
 		l.colour = noColour
 		return false
 	case c == '\x1b':

@@ -25,6 +25,7 @@ func TestGuard(t *testing.T) {
 		{"--- a/f\n+++ b/f\n~~~ c\n^^^ +++\n", "--- a/f\n+++ b/f\n~~~ c\n^^^ +++\n", `---\x20a/f` + "\n" + `+++\x20b/f` + "\n" + `~~~\x20c` + "\n" + `^^^ ++\x2b` + "\n"},
 		{"---\n----  -\n --- a\n-- a\n+++\n^^^ here\n~~~~ \n", "---\n----  -\n --- a\n-- a\n+++\n^^^ here\n~~~~ \n", "---\n----  -\n --- a\n-- a\n+++\n^^^ here\n~~~~ \n"},
 		{"\x1b[31m--- a\n\x1b[1;31m-\x1b[0m--\x1b[m a\n\x1b[0m::b", "\x1b[31m--- a\n\x1b[1;31m-\x1b[0m--\x1b[m a\n\x1b[0m::b", "\x1b[31m---\\x20a\n\x1b[1;31m-\x1b[0m--\x1b[m\\x20a\n\x1b[0m:\\x3ab"},
+		{"\x1b[38:2::1:2:3m::a\n\x1b[::b\n\x1b[;::c\n", "\x1b[38:2::1:2:3m::a\n\x1b[::b\n\x1b[;::c\n", "\x1b[38:2::1:2:3m:\\x3aa\n\x1b[:\\x3ab\n\x1b[;:\\x3ac\n"},
 	} {
 		for _, lines := range []bool{false, true} {
 			want := tt.anywhere

@@ -143,6 +143,10 @@ func Unstyled(line []byte) []byte { return strip(line, false) }
 // tells, is a colour or needs an escape.
 func Styled(line []byte) []byte { return strip(line, true) }
 
+// Blank reports whether a person saw nothing of a short line, as of one that a carriage return begins and
+// ends.
+func Blank(line []byte) bool { return len(line) < 4*maxSequence && len(Unstyled(line)) == 0 }
+
 // Rendition returns the length of the sequence at the start of s that selects a graphic rendition,
 // such as a colour, and hides no text. It returns 0 if there is none.
 func Rendition(s []byte) int {

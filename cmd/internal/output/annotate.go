@@ -1,7 +1,6 @@
 package output
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -13,9 +12,9 @@ import (
 //
 //	0.000812 cc -c a.c
 //
-// It escapes everything that a terminal would act on except tabs and colours. With Color it
-// passes colours on and resets them at the end of each line; otherwise it removes them. Other
-// events appear as name and data in brackets. With CostTime, proc.exit is not shown: it ends the
+// It leaves out the control sequences that changed nothing of the line, and escapes all others, and
+// what else a terminal would act on except tabs. With Color it passes colours on and resets them at
+// the end of each line; otherwise it leaves them out. Other events appear as name and data in brackets. With CostTime, proc.exit is not shown: it ends the
 // last line of its command.
 type Annotate struct {
 	Text  *Text // has the style and base of the times
@@ -62,6 +61,9 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 		return a.appendCosts(b, src, rec)
 	}
 	continues := a.continues(rec)
+	if !continues && overwritten(rec) {
+		return b
+	}
 	if !continues {
 		if a.open {
 			b = append(a.reset(b), '\n')
@@ -70,6 +72,16 @@ func (a *Annotate) Append(b []byte, src *Source, rec *posixtrace.Record) []byte 
 		b = append(a.appendTime(append(b, on...), rec.UnixNano), off...)
 	}
 	return a.appendText(b, src, rec)
+}
+
+// overwritten reports whether an event is a line without text that the next one overwrote: a carriage
+// return at the start of a line.
+func overwritten(rec *posixtrace.Record) bool {
+	if !isOutput(rec.ID) {
+		return false
+	}
+	d, err := posixtrace.DecodeOutput(rec.Data)
+	return err == nil && d.Return && escape.Blank(d.Line)
 }
 
 // continues reports whether an event is the next part of the current line.
@@ -150,47 +162,9 @@ func appendColumn(b, text []byte) []byte {
 
 // appendLine appends a line of output, escaped as Annotate says.
 func (a *Annotate) appendLine(b, line []byte) []byte {
-	for len(line) > 0 {
-		i := bytes.IndexAny(line, "\t\x1b")
-		if i < 0 {
-			break
-		}
-		n := 1
-		if line[i] == '\x1b' {
-			if n = rendition(line[i:]); n == 0 { // another sequence, or an incomplete one
-				b = escape.AppendPrintable(b, line[:i+1])
-				line = line[i+1:]
-				continue
-			}
-		}
-		b = escape.AppendPrintable(b, line[:i])
-		if line[i] == '\t' || a.Color {
-			b = append(b, line[i:i+n]...)
-			a.colored = a.colored || n > 1
-		}
-		line = line[i+n:]
-	}
-	return escape.AppendPrintable(b, line)
-}
-
-// maxRendition is the length limit of a sequence that selects a graphic rendition.
-const maxRendition = 32
-
-// rendition returns the length of the sequence at the start of s that selects a graphic
-// rendition, such as a colour: ESC [, digits and semicolons, m. It returns 0 if there is none.
-func rendition(s []byte) int {
-	if len(s) < 3 || s[0] != '\x1b' || s[1] != '[' {
-		return 0
-	}
-	for i, c := range s[2:min(len(s), maxRendition)] {
-		switch {
-		case c == 'm':
-			return 2 + i + 1
-		case c != ';' && (c < '0' || c > '9'):
-			return 0
-		}
-	}
-	return 0
+	b, colored := escape.AppendStyled(b, line, a.Color)
+	a.colored = a.colored || colored
+	return b
 }
 
 // reset ends the colours of a line.

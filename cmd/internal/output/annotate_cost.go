@@ -51,7 +51,11 @@ func (a *Annotate) appendCosts(b []byte, src *Source, rec *posixtrace.Record) []
 		c.exited(src, rec)
 		return b
 	}
-	if a.continues(rec) {
+	continues := a.continues(rec)
+	if !continues && overwritten(rec) {
+		return b
+	}
+	if continues {
 		if c.out {
 			return a.appendText(b, src, rec)
 		}

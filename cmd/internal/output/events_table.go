@@ -90,11 +90,11 @@ func (t *EventTable) Flush(b []byte) []byte {
 // on, and without the escapes that only help parsers.
 func appendReadable(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if rec.ID.User() {
-		return escape.AppendPrintable(b, rec.Data)
+		return escape.AppendCell(b, rec.Data)
 	}
 	if rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr {
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			return escape.AppendPrintable(b, d.Line)
+			return escape.AppendCell(b, escape.Unstyled(d.Line))
 		}
 	}
 	return appendDecoded(b, src, rec)

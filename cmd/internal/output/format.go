@@ -132,6 +132,9 @@ func (f *Format) appendVerb(b []byte, verb byte, src *Source, rec *posixtrace.Re
 	case 'n':
 		b = append(b, src.name(rec.ID).text...)
 	case 'd':
+		if data, ok := rawData(rec); ok {
+			return escape.AppendText(b, data)
+		}
 		b = appendDecoded(b, src, rec)
 	case 'x':
 		b = hex.AppendEncode(b, rec.Data)

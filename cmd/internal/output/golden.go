@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -173,10 +174,18 @@ type goldenEvent struct {
 	pid, tid, span, parent int
 }
 
-// appendText appends the data of an event, with a space before it.
+// appendText appends the data of an event, with a space before it. It escapes text as it does names:
+// golden files are compared with those of all other versions.
 func (g *Golden) appendText(b []byte, src *Source, rec *posixtrace.Record) []byte {
-	if _, ok := rawData(rec); ok {
-		return appendBody(b, src, rec)
+	if data, ok := rawData(rec); ok {
+		if len(rec.Data) == 0 && rec.Truncation == posixtrace.TruncationNone {
+			return b
+		}
+		var d posixtrace.OutputData
+		if isOutput(rec.ID) {
+			d, _ = posixtrace.DecodeOutput(rec.Data)
+		}
+		return appendLineFlags(append(escape.Append(append(b, ' ', '"'), data), '"'), rec, &d)
 	}
 	d, isExit := exitData(rec)
 	traced, isTraced := g.appendTraced(b, src, rec)

@@ -15,20 +15,7 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch rec.ID {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			b = append(escape.Append(append(b, ' ', '"'), d.Line), '"')
-			if rec.Truncation != posixtrace.TruncationNone {
-				b = append(b, "..."...)
-			}
-			if d.Continues {
-				b = append(b, " continues=yes"...)
-			}
-			if d.NoNewline {
-				b = append(b, " newline=no"...)
-			}
-			if d.Return {
-				b = append(b, " return=yes"...)
-			}
-			return b
+			return appendLineFlags(appendQuoted(append(b, ' '), d.Line), rec, &d)
 		}
 	case posixtrace.EventStart:
 		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
@@ -93,6 +80,23 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	}
 	return appendData(b, rec.Data, rec.Truncation)
+}
+
+// appendLineFlags appends how a line of output ended, if not with a newline.
+func appendLineFlags(b []byte, rec *posixtrace.Record, d *posixtrace.OutputData) []byte {
+	if rec.Truncation != posixtrace.TruncationNone {
+		b = append(b, "..."...)
+	}
+	if d.Continues {
+		b = append(b, " continues=yes"...)
+	}
+	if d.NoNewline {
+		b = append(b, " newline=no"...)
+	}
+	if d.Return {
+		b = append(b, " return=yes"...)
+	}
+	return b
 }
 
 // appendHowEnded appends the status of a process that ended, or its signal.

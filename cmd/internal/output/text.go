@@ -95,11 +95,7 @@ func appendData(b []byte, data []byte, cut posixtrace.Truncation) []byte {
 
 // appendQuoted appends escaped data between quotes.
 func appendQuoted(b, data []byte) []byte {
-	b, n := escape.AppendPlain(append(b, '"'), data)
-	if n < len(data) {
-		b = escape.Append(b, data[n:])
-	}
-	return append(b, '"')
+	return append(escape.AppendText(append(b, '"'), data), '"')
 }
 
 // isOutput reports whether events of a type are lines of captured output.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/report/pagetest"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -61,7 +62,9 @@ func fuzzPage(t *testing.T, b []byte) {
 		if (rec.ID == posixtrace.EventOutputStdout || rec.ID == posixtrace.EventOutputStderr) && n > 0 {
 			rec.Data[0] &= 5 // parts of lines would be one
 			rec.Data = bytes.ReplaceAll(rec.Data, []byte("\n"), []byte(" "))
-			lines++
+			if rec.Data[0]&4 == 0 || !escape.Blank(rec.Data[1:]) {
+				lines++
+			}
 		}
 		source.Add([]posixtrace.Record{rec})
 	}

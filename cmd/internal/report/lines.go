@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -81,6 +82,9 @@ func (l *lines) add(rec *posixtrace.Record, source int32) {
 	key := partKey{source, stream}
 	b := l.current()
 	joined := len(l.partly) > 0 && l.partly[key]
+	if !joined && d.Return && escape.Blank(d.Line) {
+		return
+	}
 	if joined {
 		if n := len(b.lines); n > 0 && b.lines[n-1].source == source && b.lines[n-1].stream&^returned == stream {
 			l.join(b, &b.lines[n-1], d.Line)
@@ -102,7 +106,7 @@ func (l *lines) add(rec *posixtrace.Record, source int32) {
 			l.omittedBytes += uint64(len(d.Line) - len(text))
 			l.shortened++
 		}
-		b.text = append(appendJSON(b.text, oneLine(text)), separator...)
+		b.text = append(appendLineJSON(b.text, oneLine(text)), separator...)
 		b.lines = append(b.lines, line{at: rec.UnixNano, source: source, stream: stream, length: int32(length)})
 		b.raw += uint64(len(text))
 	}
@@ -140,7 +144,7 @@ func (l *lines) join(b *lineBlock, to *line, text []byte) {
 		to.length += int32(len(more))
 	}
 	b.raw += uint64(len(more))
-	b.text = append(appendJSON(b.text[:len(b.text)-len(separator)], oneLine(more)), separator...)
+	b.text = append(appendLineJSON(b.text[:len(b.text)-len(separator)], oneLine(more)), separator...)
 }
 
 // next begins a block, and leaves out the oldest one if there is no room for it.

@@ -69,7 +69,7 @@ func rows(name, data string) []row {
 	if name != recipe.Name && analysis.SpanLabel(name, []byte(data)) != data {
 		return []row{named}
 	}
-	return []row{{name, data[:min(len(data), maxStep)]}, named}
+	return []row{{name, cut(data, maxStep)}, named}
 }
 
 // Finish returns the run. No events follow.

@@ -101,7 +101,7 @@ func (s *spans) add(x *analysis.Interval) {
 		data = slices.Concat(data, []byte(" error: "), x.Error)
 	}
 	if len(data) > 0 {
-		text := data[:min(len(data), most)]
+		text := cut(data, most)
 		if len(data) > len(text) {
 			s.cut += uint64(len(data) - len(text))
 			s.shortened++

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -11,28 +10,51 @@ import (
 // no tag and no comment begins without a "<".
 func unquoted(c byte) bool { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<' }
 
-// appendJSON appends text as the inside of a JSON string. What is not visible, or changes the order
-// of other characters, is escaped. Bytes that are not UTF-8 become U+FFFD.
+// appendJSON appends a name, escaped as AppendPrintable says, as the inside of a JSON string.
 func appendJSON[T string | []byte](b []byte, s T) []byte {
+	return appendInside(b, escape.AppendPrintable(nil, s))
+}
+
+// appendInside appends visible text as the inside of a JSON string.
+func appendInside(b, s []byte) []byte {
+	for _, c := range s {
+		if c < utf8.RuneSelf && !unquoted(c) {
+			b = appendUnit(b, c)
+		} else {
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+// Two noncharacters, which no line has, are around an escape in a line, so that the page can show
+// what is an escape and what was printed so.
+const (
+	escapeBegins = `\ufdd0`
+	escapeEnds   = `\ufdd1`
+)
+
+// appendLineJSON appends a line of output as the inside of a JSON string, with its colours.
+func appendLineJSON(b, s []byte) []byte {
+	s = escape.Styled(s)
 	start := 0
 	for i := 0; i < len(s); {
-		if c := s[i]; c < utf8.RuneSelf {
-			if !unquoted(c) {
-				b = appendUnit(append(b, s[start:i]...), c)
-				start = i + 1
-			}
+		if c := s[i]; c < utf8.RuneSelf && unquoted(c) {
 			i++
 			continue
 		}
-		r, n := utf8.DecodeRuneInString(string(s[i:min(len(s), i+utf8.UTFMax)]))
-		if !escape.Visible(r) {
-			b = append(b, s[start:i]...)
-			for _, u := range utf16.AppendRune(nil, r) {
-				b = append(b, '\\', 'u', escape.HexDigits[u>>12], escape.HexDigits[u>>8&15], escape.HexDigits[u>>4&15], escape.HexDigits[u&15])
-			}
-			start = i + n
+		b = append(b, s[start:i]...)
+		n, shown := escape.Shown(s, i)
+		switch colour := escape.Rendition(s[i:]); {
+		case colour > 0:
+			b, n = append(append(b, `\u001b`...), s[i+1:i+colour]...), colour
+		case shown:
+			b = appendInside(b, s[i:i+n])
+		default:
+			b = append(appendInside(append(b, escapeBegins...), escape.AppendLine(nil, s[i:i+n])), escapeEnds...)
 		}
 		i += n
+		start = i
 	}
 	return append(b, s[start:]...)
 }
@@ -53,18 +75,8 @@ func appendUnit(b []byte, c byte) []byte {
 // quote appends text as a JSON string.
 func quote(b []byte, s string) []byte { return append(appendJSON(append(b, '"'), s), '"') }
 
-// cut shortens text to at most n bytes, at the start of a character.
-func cut[T string | []byte](s T, n int) T {
-	if len(s) <= n {
-		return s
-	}
-	for i := n; i > n-utf8.UTFMax && i >= 0; i-- {
-		if utf8.RuneStart(s[i]) {
-			return s[:i]
-		}
-	}
-	return s[:n]
-}
+// cut shortens text to at most n bytes, at the end of a character.
+func cut[T string | []byte](s T, n int) T { return s[:escape.Cut(s, n)] }
 
 // texts numbers texts. Number 0 is the empty one.
 type texts struct {

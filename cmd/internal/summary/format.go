@@ -96,11 +96,20 @@ func status(c *analysis.Command) string {
 // shown escapes text for a line of the summary, which a log of CI may have. Of a "::" that other text may
 // precede in the line, it escapes the first character.
 func shown(s string) string {
-	s = string(escape.AppendPrintable(nil, s))
+	return string(escape.Commands([]byte(guarded(string(escape.AppendPrintable(nil, s)))), true))
+}
+
+// shownLine is like shown but for a line of output, which other text always precedes.
+func shownLine(s string) string {
+	return string(escape.Commands([]byte(guarded(string(escape.AppendCell(nil, s)))), false))
+}
+
+// guarded escapes the first character of a "::" that begins a text.
+func guarded(s string) string {
 	if rest := strings.TrimLeft(s, " "); strings.HasPrefix(rest, "::") {
-		s = s[:len(s)-len(rest)] + `\x3a` + rest[1:]
+		return s[:len(s)-len(rest)] + `\x3a` + rest[1:]
 	}
-	return string(escape.Commands([]byte(s), true))
+	return s
 }
 
 // cut shortens text to n characters.
@@ -110,37 +119,11 @@ func cut(s string, n int) string {
 	}
 	for i := range s {
 		if n--; n == 0 {
-			return s[:i] + "…"
+			return s[:escape.Cut(s, i)] + "…"
 		}
 	}
 	return s
 }
 
-// unstyled removes the colours of a line of output.
-func unstyled(line []byte) string {
-	var b []byte
-	for len(line) > 0 {
-		if n := style(line); n > 0 {
-			line = line[n:]
-			continue
-		}
-		b, line = append(b, line[0]), line[1:]
-	}
-	return strings.TrimSpace(string(b))
-}
-
-// style returns the length of the colour sequence at the start of a line, 0 if there is none.
-func style(line []byte) int {
-	if len(line) < 3 || line[0] != '\x1b' || line[1] != '[' {
-		return 0
-	}
-	for i, c := range line[2:] {
-		switch {
-		case c == 'm' || c == 'K':
-			return i + 3
-		case c != ';' && (c < '0' || c > '9'):
-			return 0
-		}
-	}
-	return 0
-}
+// unstyled returns a line of output without colours and blanks around it.
+func unstyled(line []byte) string { return strings.TrimSpace(string(escape.Unstyled(line))) }

@@ -42,6 +42,11 @@ func appendText(b []byte, s string) []byte {
 	return append(b, html.EscapeString(string(escape.AppendPrintable(nil, s)))...)
 }
 
+// appendLine is like appendText but for a line of output.
+func appendLine(b []byte, s string) []byte {
+	return append(b, html.EscapeString(string(escape.AppendCell(nil, s)))...)
+}
+
 const (
 	// widestTitle bounds the command in a title, widestQuote the line of output in a sentence.
 	widestTitle = 120
@@ -138,7 +143,11 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 		}
 		b = appendText(append(b, '>'), l.before)
 		if l.subject != "" {
-			b = append(appendText(append(b, "<code>"...), cut(l.subject, width)), "</code>"...)
+			text := appendText
+			if l.quoted || l.printed {
+				text = appendLine
+			}
+			b = append(text(append(b, "<code>"...), cut(l.subject, width)), "</code>"...)
 		}
 		b = append(appendText(b, l.after), "</li>\n"...)
 	}
@@ -346,10 +355,14 @@ func (p *Page) appendCells(b []byte, t *table, r row) []byte {
 	named := false
 	for i, cell := range r.cells {
 		if strings.HasPrefix(t.columns[i], " ") {
+			text := appendText
+			if t.isLine(i) {
+				text = appendLine
+			}
 			if named {
-				b = append(appendText(append(b, "<td>"...), cut(cell, widestCell)), "</td>"...)
+				b = append(text(append(b, "<td>"...), cut(cell, widestCell)), "</td>"...)
 			} else {
-				b = append(appendText(append(b, `<th scope="row">`...), cut(cell, widestCell)), "</th>"...)
+				b = append(text(append(b, `<th scope="row">`...), cut(cell, widestCell)), "</th>"...)
 			}
 			named = true
 			continue

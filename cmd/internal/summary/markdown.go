@@ -25,7 +25,11 @@ func (s *show) appendMarkdown(b []byte) []byte {
 		}
 		b = append(b, l.before...)
 		if l.subject != "" {
-			b = appendCode(b, cut(l.subject, widest))
+			if l.quoted || l.printed {
+				b = appendCodeLine(b, cut(l.subject, widest))
+			} else {
+				b = appendCode(b, cut(l.subject, widest))
+			}
 		}
 		b = append(append(b, l.after...), '\n')
 	}
@@ -78,16 +82,30 @@ func appendRow(b []byte, t *table, r row) []byte {
 		if r.failed {
 			b = append(b, "❌ "...)
 		}
+		if t.isLine(i) {
+			b = append(appendCodeLine(b, cut(cell, widestCell)), " |"...)
+			continue
+		}
 		b = append(appendCode(b, cut(cell, widestCell)), " |"...)
 	}
 	return append(b, '\n')
 }
 
-// appendCode appends untrusted text as code. All that has a meaning in markdown, HTML or a table is
-// a character reference.
+// appendCode appends an untrusted name as code.
 func appendCode(b []byte, text string) []byte {
+	return appendElement(b, escape.AppendPrintable(nil, text))
+}
+
+// appendCodeLine is like appendCode but for a line of output.
+func appendCodeLine(b []byte, text string) []byte {
+	return appendElement(b, escape.AppendCell(nil, text))
+}
+
+// appendElement appends text as code. All that has a meaning in markdown, HTML or a table is a
+// character reference.
+func appendElement(b, text []byte) []byte {
 	b = append(b, "<code>"...)
-	for _, r := range string(escape.AppendPrintable(nil, text)) {
+	for _, r := range string(text) {
 		switch {
 		case r == ' ', r >= utf8.RuneSelf, '0' <= r && r <= '9', 'a' <= r|0x20 && r|0x20 <= 'z':
 			b = utf8.AppendRune(b, r)

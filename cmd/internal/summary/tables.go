@@ -16,6 +16,7 @@ type table struct {
 	columns []string // the names; those of text begin with a space
 	rows    []row
 	hidden  uint64 // rows that the analysis did not keep
+	line    string // the column with lines of output
 }
 
 type row struct {
@@ -24,6 +25,17 @@ type row struct {
 }
 
 func (t *table) add(failed bool, cells ...string) { t.rows = append(t.rows, row{cells, failed}) }
+
+// isLine reports whether a column has lines of output.
+func (t *table) isLine(column int) bool { return t.line != "" && t.columns[column] == t.line }
+
+// shown returns the text of a cell.
+func (t *table) shown(column int, cell string) string {
+	if t.isLine(column) {
+		return shownLine(cell)
+	}
+	return shown(cell)
+}
 
 // drop removes columns whose cells are all empty or one of the values that mean nothing.
 func (t *table) drop(names ...string) {
@@ -220,7 +232,7 @@ func (s *show) pauses() *table {
 	sorted(s, list, func(p *analysis.Pause) string { return string(p.Line) }, map[string]func(*analysis.Pause) int64{
 		"time": func(p *analysis.Pause) int64 { return -max(p.At, -1<<63+1) },
 	})
-	t := &table{title: pauseTitle, columns: []string{"pause", "at", " after the line", " meanwhile"}}
+	t := &table{title: pauseTitle, columns: []string{"pause", "at", " after the line", " meanwhile"}, line: " after the line"}
 	for _, p := range list {
 		if s.Top == Screen && p.Duration < longest/100 {
 			t.hidden++

@@ -14,7 +14,12 @@ const widest = 80
 func (s *show) appendText(b []byte) []byte {
 	lines, tables := s.headline(), s.tables()
 	for _, l := range lines {
-		subject := shown(cut(l.subject, widest))
+		subject := cut(l.subject, widest)
+		if l.quoted || l.printed {
+			subject = shownLine(subject)
+		} else {
+			subject = shown(subject)
+		}
 		if l.quoted {
 			subject = `"` + subject + `"`
 		}
@@ -112,7 +117,7 @@ func (s *show) appendTable(b []byte, t *table, rows int) []byte {
 	for _, r := range t.rows[:min(len(t.rows), rows)] {
 		cells := slices.Clone(r.cells)
 		for i := range cells {
-			if cells[i] = shown(cells[i]); s.Width == 0 {
+			if cells[i] = t.shown(i, cells[i]); s.Width == 0 {
 				cells[i] = cut(cells[i], widest)
 			}
 		}

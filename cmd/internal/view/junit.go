@@ -10,6 +10,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
 )
 
@@ -188,7 +189,8 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 	if lines := j.out.of(n); len(lines) > 0 {
 		b = append(b, "      <system-out>"...)
 		for _, l := range lines {
-			b = append(text(b, l), '\n')
+			guard := escape.Guard{Notation: escape.XML, Lines: true}
+			b = append(append(b, guard.Apply(xmlText(nil, []byte(l)))...), '\n')
 		}
 		b = append(b, "</system-out>\n"...)
 	}
@@ -237,8 +239,11 @@ func attribute(b []byte, name, value string) []byte {
 
 // text appends untrusted text. What XML does not allow, or a terminal acts on, is escaped before what
 // has a meaning in XML.
-func text(b []byte, s string) []byte {
+func text(b []byte, s string) []byte { return xmlText(b, escape.AppendPrintable(nil, s)) }
+
+// xmlText appends text of which XML allows each character, and which a terminal shows.
+func xmlText(b, s []byte) []byte {
 	var buf bytes.Buffer
-	xml.EscapeText(&buf, []byte(printable(s)))
+	xml.EscapeText(&buf, s)
 	return append(b, buf.Bytes()...)
 }

@@ -1,12 +1,12 @@
 package view
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -57,7 +57,7 @@ func (o *Output) Add(source int, rec *posixtrace.Record) {
 		return
 	}
 	d, err := posixtrace.DecodeOutput(rec.Data)
-	if err != nil {
+	if err != nil || d.Return && escape.Blank(d.Line) {
 		return
 	}
 	r := o.recent[source]
@@ -65,7 +65,7 @@ func (o *Output) Add(source int, rec *posixtrace.Record) {
 		r = &recent{}
 		o.recent[source] = r
 	}
-	p := printed{rec.UnixNano, summary.Shown(summary.Unstyled(d.Line[:min(len(d.Line), maxPrinted)]))}
+	p := printed{rec.UnixNano, string(escape.AppendLine(nil, bytes.TrimRight(escape.Unstyled(d.Line[:escape.Cut(d.Line, maxPrinted)]), " \t")))}
 	for i := range r.late {
 		if l := &r.late[i]; p.at > l.end && p.at-l.end <= lateness && l.left > 0 && o.room(p.text) {
 			l.left--

@@ -34,10 +34,7 @@ func (s *show) text(text string) string {
 // label returns what a node is called: short, but as untrusted as its log.
 func label(r *Run, i int32) string {
 	text := r.Label(i)
-	if len(text) > 4*maxLabel {
-		text = text[:4*maxLabel]
-	}
-	text = summary.Cut(text, maxLabel)
+	text = summary.Cut(text[:escape.Cut(text, 4*maxLabel)], maxLabel)
 	if strings.TrimSpace(text) != "" {
 		return text
 	}

@@ -311,7 +311,11 @@ func hostileRun() (*Run, *Output) {
 func TestHostile(t *testing.T) {
 	harmless := func(what string, b []byte) {
 		t.Helper()
-		if at, found := hostile.Harmful(string(b), ""); found {
+		find := hostile.Misleading
+		if what == "junit" {
+			find = hostile.Harmful
+		}
+		if at, found := find(string(b), ""); found {
 			t.Fatalf("%s: %q", what, b[max(0, at-40):min(len(b), at+40)])
 		}
 	}

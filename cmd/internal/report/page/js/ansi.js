@@ -1,9 +1,8 @@
-// Colours of a terminal: SGR sequences become styles. "Erase to the end of the line" has no effect
-// on a line that is already whole and is dropped, as gcc writes it after each colour. All other
-// sequences stay, as escapes.
+// Colours of a terminal: SGR sequences become styles. The program that wrote the page has left no other
+// sequence in a line.
 
 const plainStyle = Object.freeze({ fg: null, bg: null, bold: false, dim: false, italic: false, underline: false, strike: false, inverse: false });
-const sequence = /\x1b\[([0-9;:]{0,64})m|\x1b\[0?K/g;
+const sequence = /\x1b\[([0-9;:]{0,64})m/g;
 
 // parseLine splits a line into segments of one style, from the style that the line before it left,
 // and returns the style that this line leaves.
@@ -14,7 +13,7 @@ function parseLine(text, style) {
 		sequence.lastIndex = 0;
 		for (let m; (m = sequence.exec(text)); from = sequence.lastIndex) {
 			if (m.index > from) segments.push({ text: text.slice(from, m.index), style });
-			if (m[1] !== undefined) style = applySGR(style, m[1]);
+			style = applySGR(style, m[1]);
 		}
 	}
 	if (from < text.length) segments.push({ text: text.slice(from), style });
@@ -22,7 +21,7 @@ function parseLine(text, style) {
 }
 
 function plainText(text) {
-	return text.includes("\x1b") ? text.replace(sequence, "") : text;
+	return visible(text.includes("\x1b") ? text.replace(sequence, "") : text);
 }
 
 function applySGR(style, parameters) {

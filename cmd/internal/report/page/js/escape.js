@@ -1,24 +1,16 @@
-// Untrusted text: characters that are invisible, or that reorder or control text, are shown as escapes.
+// Texts of a report. The program that wrote the page has escaped what is invisible, and what reorders or
+// controls text. In a line of output, two characters that no line has are around each escape.
 
-// Control characters except tab, soft hyphen, marks of direction, zero width, separators, and the
-// halves of broken pairs.
-const hidden = /[\0-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/;
-const allHidden = new RegExp(hidden.source, "g");
-const named = { "\n": "\\n", "\r": "\\r", "\x1b": "\\e", "\0": "\\0", "\b": "\\b", "\x07": "\\a" };
+const escapes = /\ufdd0([^\ufdd0\ufdd1]*)\ufdd1?/g;
 
-function escaped(c) {
-	if (named[c]) return named[c];
-	const n = c.codePointAt(0);
-	return n < 256 ? "\\x" + n.toString(16).padStart(2, "0") : n < 65536 ? "\\u" + n.toString(16).padStart(4, "0") : "\\U" + n.toString(16).padStart(8, "0");
-}
-
+// visible is a line without the marks of its escapes.
 function visible(text) {
-	return hidden.test(text) ? text.replace(allHidden, escaped) : text;
+	return text.includes("\ufdd0") ? text.replace(/[\ufdd0\ufdd1]/g, "") : text;
 }
 
-// excerpt is the visible beginning of a text of any length.
+// excerpt is the beginning of a text of any length.
 function excerpt(text, length) {
-	return text.length > length ? visible(text.slice(0, length)) + "…" : visible(text);
+	return text.length > length ? text.slice(0, length).replace(/[\ud800-\udbff]$/, "") + "…" : text;
 }
 
 // element makes an element with a text, a class and children. Nothing in it is parsed as HTML.

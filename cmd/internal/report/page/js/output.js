@@ -209,12 +209,10 @@ function appendSegment(parent, { text, style }, offset, matches) {
 
 function appendVisible(parent, text) {
 	let at = 0;
-	if (hidden.test(text)) {
-		allHidden.lastIndex = 0;
-		for (let m; (m = allHidden.exec(text)); at = allHidden.lastIndex) {
-			if (m.index > at) parent.append(text.slice(at, m.index));
-			parent.append(element("span", { class: "escaped", text: escaped(m[0]) }));
-		}
+	for (const m of text.includes("\ufdd0") ? text.matchAll(escapes) : []) {
+		if (m.index > at) parent.append(text.slice(at, m.index));
+		parent.append(element("span", { class: "escaped", text: m[1] }));
+		at = m.index + m[0].length;
 	}
 	if (at < text.length) parent.append(text.slice(at));
 }

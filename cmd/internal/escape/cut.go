@@ -58,6 +58,20 @@ func charStart(b []byte, n int) int {
 	return n
 }
 
+// Whole returns the length of text of UTF-8 without the beginning of a character at its end, and the
+// length of other data.
+func Whole(data []byte) int {
+	for n := len(data) - 1; n >= 0 && n >= len(data)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(data[n]) {
+			if !utf8.FullRune(data[n:]) && utf8.Valid(data[:n]) {
+				return n
+			}
+			break
+		}
+	}
+	return len(data)
+}
+
 // joined reports whether the characters before and at b[at:] are one to a reader.
 func joined(b []byte, at int) bool {
 	after, size := utf8.DecodeRune(b[at:])

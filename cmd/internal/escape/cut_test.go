@@ -29,6 +29,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestWhole(t *testing.T) {
+	for in, want := range map[string]int{"": 0, "é": 2, "a\xc3": 1, "日\xe6\x97": 3, "\xf0\x9f\x98": 0, "\xff\xc3": 2, "a\x80\x80\x80\x80": 5, "a\xff": 2} {
+		if got := Whole([]byte(in)); got != want {
+			t.Errorf("Whole(%q) = %d, want %d", in, got, want)
+		}
+	}
+}
+
 // Pieces join to the text, are no longer than the limit and never empty. None begins within a
 // character or, if that leaves something, with a mark.
 func FuzzCut(f *testing.F) {

@@ -227,7 +227,7 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *go
 	case rec.ID.System():
 		b = appendSystemJSON(b, src, rec)
 	default:
-		b = appendDataJSON(b, rec.Data)
+		b = appendDataJSON(b, rec.Data, posixtrace.TruncationNone)
 	}
 	if v.span != 0 {
 		b = AppendMember(b, "span", v.span)

@@ -130,6 +130,7 @@ func checkJSON(t *testing.T, name string, b []byte, recs []*posixtrace.Record) {
 			Event      string
 			Data       *string
 			DataBase64 []byte `json:"data_base64"`
+			RestBase64 []byte `json:"rest_base64"`
 		}
 		if err := json.Unmarshal(line, &o); err != nil {
 			t.Fatalf("%v in %q", err, line)
@@ -141,7 +142,7 @@ func checkJSON(t *testing.T, name string, b []byte, recs []*posixtrace.Record) {
 		if rec.ID.User() {
 			back := o.DataBase64
 			if o.Data != nil {
-				back = []byte(*o.Data)
+				back = append([]byte(*o.Data), o.RestBase64...)
 			}
 			if !bytes.Equal(back, rec.Data) {
 				t.Fatalf("the data %q decodes to %q", rec.Data, back)

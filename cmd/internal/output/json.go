@@ -60,7 +60,7 @@ func (j *JSON) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if rec.ID.System() {
 		b = appendSystemJSON(b, src, rec)
 	} else {
-		b = appendDataJSON(b, rec.Data)
+		b = appendDataJSON(b, rec.Data, rec.Truncation)
 	}
 	if rec.Span != 0 {
 		b = appendSpanJSON(b, rec)
@@ -143,8 +143,9 @@ func appendHex(b []byte, v uint64) []byte {
 	return append(b, buf[i:]...)
 }
 
-// appendDataJSON appends data as a string if it is text, in base64 otherwise.
-func appendDataJSON(b []byte, data []byte) []byte {
+// appendDataJSON appends data as a string if it is text, in base64 otherwise. Of text that was truncated
+// within a character, the bytes of that character stand behind it.
+func appendDataJSON(b []byte, data []byte, cut posixtrace.Truncation) []byte {
 	start := len(b)
 	b, n := escape.AppendPlain(append(b, `,"data":"`...), data)
 	if n == len(data) {
@@ -152,6 +153,10 @@ func appendDataJSON(b []byte, data []byte) []byte {
 	}
 	b = b[:start]
 	if !utf8.Valid(data) {
+		if n := escape.Whole(data); n < len(data) && cut != posixtrace.TruncationNone {
+			b = append(AppendJSONString(append(b, `,"data":`...), data[:n]), `,"rest_base64":"`...)
+			return append(base64.StdEncoding.AppendEncode(b, data[n:]), '"')
+		}
 		b = append(b, `,"data_base64":"`...)
 		b = base64.StdEncoding.AppendEncode(b, data)
 		return append(b, '"')

@@ -116,7 +116,7 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	switch rec.ID {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
-			b = appendDataJSON(b, d.Line)
+			b = appendDataJSON(b, d.Line, rec.Truncation)
 			b = strconv.AppendBool(append(b, `,"newline":`...), !d.NoNewline && !d.Continues && !d.Return)
 			b = strconv.AppendBool(append(b, `,"continues":`...), d.Continues)
 			return strconv.AppendBool(append(b, `,"return":`...), d.Return)
@@ -191,7 +191,7 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			}
 		}
 	}
-	return appendDataJSON(b, rec.Data)
+	return appendDataJSON(b, rec.Data, rec.Truncation)
 }
 
 // SignalName returns the name of a signal without SIG, or its number.

@@ -82,6 +82,9 @@ func parse(b []byte) (l line, ok bool) {
 	l.coarse = coarse && l.nanos != 0
 	l.cut = full(len(name) + len(data))
 	l.data = unescape(data)
+	if l.cut {
+		l.data = l.data[:escape.Whole(l.data)]
+	}
 	return l, true
 }
 

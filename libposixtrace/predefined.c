@@ -23,6 +23,7 @@ static const struct {
 	{21, "output.stderr"},
 	{22, "proc.map"},
 	{23, "proc.context"},
+	{24, "proc.timeout"},
 	{32, "posix_trace_unnamed_userevent"},
 };
 

@@ -38,6 +38,7 @@ const (
 	EventOutputStderr = EventID(event.OutputStderr) // output.stderr: see OutputData
 	EventProcMap      = EventID(event.ProcMap)      // proc.map: see MapData
 	EventProcContext  = EventID(event.ProcContext)  // proc.context: see ContextData
+	EventProcTimeout  = EventID(event.ProcTimeout)  // proc.timeout: see TimeoutData
 )
 
 // System reports whether id is a system event type, POSIX's or an extension.

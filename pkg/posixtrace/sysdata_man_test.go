@@ -25,6 +25,7 @@ func TestManPageOfSystemData(t *testing.T) {
 	output := posixtrace.OutputData{}
 	mapped := posixtrace.MapData{}
 	context := posixtrace.ContextData{}
+	timeout := posixtrace.TimeoutData{}
 	for _, c := range []struct {
 		item string
 		data []byte
@@ -34,6 +35,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		{"proc.signal", signal.Append(nil)},
 		{"proc.map", mapped.Append(nil)},
 		{"proc.context", context.Append(nil)},
+		{"proc.timeout", timeout.Append(nil)},
 		{"syscall. Ns Ar name", call.Append(nil)},
 		{"output.stdout , Li output.stderr", output.Append(nil)},
 	} {

@@ -39,6 +39,7 @@ type failure struct {
 	from  int64
 	to    int64
 	fate  *fate
+	timed bool // timeout(1) ended the process
 }
 
 // fate is what became of a failure.
@@ -88,6 +89,12 @@ var cleaners = wordSet("rm rmdir kill pkill killall umount fusermount docker pod
 var runners = wordSet("make gmake ninja cmake ctest meson scons bazel gradle mvn xargs find parallel go cargo " +
 	"npm npx yarn pnpm tox nox pytest py.test prove bats rake mix dune timeout env nice nohup setsid stdbuf time " +
 	"sudo su doas runuser unshare nsenter chroot strace ltrace valgrind ccache sccache distcc cc c++ gcc g++ clang clang++ ptrace-run")
+
+// timers have programs that end with a status of their own, statusTimedOut, when the time of their command
+// is over.
+var timers = wordSet("timeout ptrace-run")
+
+const statusTimedOut = 124
 
 func wordSet(list string) map[string]bool {
 	m := map[string]bool{}
@@ -151,6 +158,7 @@ func (q *process) noteStarted(child *process) {
 
 // noteEnded notes that a child has ended.
 func (q *process) noteEnded(child *process) {
+	q.endedChild = max(q.endedChild, child.nth)
 	for i := range q.failures {
 		q.failures[i].ended = q.failures[i].ended || child.nth > q.failures[i].nth
 	}
@@ -236,6 +244,9 @@ func (p *processes) fail(q *process, c *Command, d *posixtrace.ExitData) {
 	if child := q.passedOn(d); child != nil {
 		f.child, f.from = child.failure, child.start
 		f.asked = child.answer && !runners[q.program.Name]
+		if timers[q.program.Name] && d.Status == statusTimedOut && child.status != statusTimedOut {
+			child.timed = true
+		}
 		if child.fate.with == nil {
 			child.fate.with = f.fate
 		}
@@ -245,6 +256,11 @@ func (p *processes) fail(q *process, c *Command, d *posixtrace.ExitData) {
 	}
 	if parent := q.around(); parent != nil {
 		parent.noteFailed(f, q, d, p.used)
+	} else if d.Signal != 0 {
+		p.killed.child(q, f, d.Signal)
+	}
+	if d.Signal != 0 && q.inner > 0 {
+		p.killed.add(killed{nth: q.nth, at: f.to, signal: d.Signal, failure: f})
 	}
 	if !q.src.rooted && f.own != nil && f.child == nil && c.Failed() {
 		if len(p.orphans) >= maxFailedRows {
@@ -254,17 +270,59 @@ func (p *processes) fail(q *process, c *Command, d *posixtrace.ExitData) {
 	}
 }
 
+// killed is a process that a signal ended while a child of it ran. A signal to all processes of a group
+// ends the child at the same time, and the log may have it later.
+type killed struct {
+	nth    uint64
+	at     int64
+	signal int
+	*failure
+}
+
+// killedList has the latest of them.
+type killedList struct {
+	ring [64]killed
+	n    int
+}
+
+func (l *killedList) add(k killed) {
+	l.ring[l.n%len(l.ring)] = k
+	l.n++
+}
+
+// child notes that a process whose parent had ended failed: the parent passed that on if the same signal
+// ended both.
+func (l *killedList) child(q *process, f *failure, signal int) {
+	for i := range min(l.n, len(l.ring)) {
+		if k := &l.ring[i]; k.nth == q.parentNth && k.signal == signal && since(f.to, k.at) <= killedTogether {
+			if k.failure.child == nil {
+				k.failure.child, k.from = f, q.start
+			}
+			f.fate.with = k.fate
+			return
+		}
+	}
+}
+
+// killedTogether is how long after a process one of its children may end by the same kill.
+const killedTogether = 1e8
+
 // resolve returns the command that is to blame for a failure. The failure of a process that executed no
 // program is that of the program around it.
 func (s *Source) resolve(f *failure) *Failure {
-	own := f.own
+	own, timed := f.own, false
 	for range maxFates {
 		if f.child == nil || f.asked && s.complained(f.from, sum(f.to, printedLate)) {
 			break
 		}
-		if f = f.child; f.own != nil {
+		f = f.child
+		timed = timed || f.timed
+		if f.own != nil {
 			own = f.own
 		}
+	}
+	if own != nil {
+		own.TimedOut = timed
 	}
 	return own
 }
@@ -281,7 +339,7 @@ func (s *Source) complained(from, to int64) bool {
 // blame decides which commands are to blame.
 func (a *Analysis) blame() {
 	for _, s := range a.sources {
-		if s.failure == nil {
+		if s.failure == nil || s.timeout != nil {
 			continue
 		}
 		s.failure.fate.blamed = true
@@ -294,9 +352,10 @@ func (a *Analysis) blame() {
 	slices.SortStableFunc(a.blamed, func(x, y *Failure) int { return cmp.Compare(end(y), end(x)) })
 }
 
-// Tolerated reports whether a command failed, and did not make the first command of its log fail.
+// Tolerated reports whether a command failed, and did not make the first command of its log fail. What
+// ends after the time limit of that one has passed may have been ended with it.
 func (a *Analysis) Tolerated(c *Command) bool {
-	return c.Failed() && Fate{c.fate, a.sources[c.Source]}.Tolerated()
+	return c.Failed() && Fate{c.fate, a.sources[c.Source], sum(c.Start, c.Wall)}.Tolerated()
 }
 
 // maxOutputs bounds the failures whose output is kept, the latest.

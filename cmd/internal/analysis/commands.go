@@ -45,9 +45,10 @@ type Command struct {
 	Delay  int64 // for which its threads were ready to run and waited for a processor; 0 if unknown
 	Memory int64 // the largest resident set, 0 if a child had the same or a larger one
 
-	State  State
-	Status int
-	Signal int
+	State    State
+	Status   int
+	Signal   int
+	TimedOut bool // of a command to blame: timeout(1) ended it
 
 	label string
 	args  []byte // data of proc.exec
@@ -89,6 +90,7 @@ type Run struct {
 	// Usage is that of the command and of all that it waited for. Delay is that of all commands of the log.
 	User, System, MaxRSS int64
 	machine
+	Timeout *Timeout // nil if the command had no time limit, or ended before
 }
 
 // maxRuns bounds the number of runs.

@@ -74,7 +74,7 @@ func (a *Analysis) FailedSpan() *FailedSpan {
 	var last *FailedSpan
 	for _, s := range a.sources {
 		f := &s.failedSpan
-		if f.Row == nil || a.succeeded(s) {
+		if f.Row == nil || a.succeeded(s) || s.timeout != nil {
 			continue
 		}
 		if last == nil || sum(f.Start, f.Wall) > sum(last.Start, last.Wall) {

@@ -28,8 +28,9 @@ type process struct {
 
 	home *home // for the observer
 
-	failures []failedChild
-	fate     *fate
+	failures   []failedChild
+	fate       *fate
+	endedChild uint64 // the nth of the child that was started last of those that have ended
 }
 
 const (
@@ -48,6 +49,7 @@ type processes struct {
 	free    *process
 	used    uint64
 	gone    goneList
+	killed  killedList
 
 	by       Order
 	commands top[Command]

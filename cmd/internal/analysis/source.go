@@ -32,6 +32,7 @@ type Source struct {
 	outputUntil int64                     // no line after this time belongs to one
 	failure     *failure                  // of the first command
 	ended       bool                      // the first command
+	timeout     *Timeout                  // of the first command
 
 	rooted bool
 
@@ -50,6 +51,7 @@ const (
 	exits
 	prints
 	callsKernel
+	limits
 )
 
 // eventType is an event type of a source.
@@ -128,6 +130,8 @@ func kindOf(id posixtrace.EventID, name string) kind {
 		return executes
 	case id == posixtrace.EventProcExit:
 		return exits
+	case id == posixtrace.EventProcTimeout:
+		return limits
 	case id == posixtrace.EventOutputStdout, id == posixtrace.EventOutputStderr:
 		return prints
 	case id.User() && strings.HasSuffix(name, beginSuffix):
@@ -182,6 +186,8 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 		s.a.processes.exit(s, rec)
 	case prints:
 		s.a.pauses.line(s, rec)
+	case limits:
+		s.a.processes.passed(s, rec)
 	case callsKernel:
 		t.call.add(rec.Data)
 		if b := s.a.observer; b != nil && b.calls {

@@ -58,6 +58,7 @@ type Difference struct {
 	Status  int    // of a failure, -1 unknown
 	Signal  int
 	Error   string // of a span that failed with one: its text; untrusted
+	Limit   int64  // of a failure: the time limit that passed, or 0
 	Ended   bool   // of Fails and Succeeds: on the other side it ended with status 0
 
 	weight float64

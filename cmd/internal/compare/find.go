@@ -163,7 +163,7 @@ func (c *comparison) onlyOne(d *Difference, how How) {
 	for i := range m.stats {
 		d.Inside = max(d.Inside, whole.stats[i].inside)
 		if s := &m.stats[i]; s.failed > 0 && how == Added {
-			d.Status, d.Signal, d.Error = int(s.status), int(s.signal), s.error
+			d.Status, d.Signal, d.Error, d.Limit = int(s.status), int(s.signal), s.error, s.limit
 		}
 	}
 	c.Differences = append(c.Differences, d)
@@ -214,7 +214,7 @@ func (c *comparison) failure(d *Difference) bool {
 	d.Ended = c.ended(d.item, how)
 	for i, s := range d.item.stats {
 		if s.failed > 0 && (how == Fails) == (i >= len(c.sides[Old])) {
-			d.Status, d.Signal, d.Error = int(s.status), int(s.signal), s.error
+			d.Status, d.Signal, d.Error, d.Limit = int(s.status), int(s.signal), s.error, s.limit
 		}
 	}
 	d.Time, d.Whole = c.times(c.values(d.item, Old, self), c.values(d.item, New, self)), c.wholeTime(d.item)

@@ -36,6 +36,7 @@ type stat struct {
 	status int32
 	signal int16
 	error  string // of a span that failed with the text of one
+	limit  int64  // of the first command, if it timed out
 	moved  bool   // it has another parent
 }
 
@@ -123,9 +124,12 @@ func (m *item) enter(t *intervals.Tree, n *intervals.Node, within bool) {
 	m.self = sum(m.self, self)
 	m.delay = sum(m.delay, n.Delay)
 	m.sequential = m.sequential && !parallel
+	if n.TimedOut && n.Limit == 0 {
+		return // the run failed, and it with the run
+	}
 	if n.Failed {
 		m.failed++
-		m.status, m.signal, m.error = n.Status, n.Signal, n.Error
+		m.status, m.signal, m.error, m.limit = n.Status, n.Signal, n.Error, n.Limit
 		if n.Error != "" {
 			m.status = -1
 		}
@@ -205,6 +209,6 @@ func (s *stat) add(o *stat) {
 	s.delay = sum(s.delay, o.delay)
 	s.failed, s.ended = s.failed+o.failed, s.ended+o.ended
 	if o.failed > 0 {
-		s.status, s.signal, s.error = o.status, o.signal, o.error
+		s.status, s.signal, s.error, s.limit = o.status, o.signal, o.error, o.limit
 	}
 }

@@ -105,6 +105,7 @@ var (
 	execBytesFields = join(byteArray("path"), array("argv", byteString))
 	forkFields      = []string{"i32_t child", "fork_t kind"}
 	signalFields    = []string{"signal_t signal", "i32_t code", "i32_t sender", "i32_t sender_uid"}
+	timeoutFields   = []string{"i64_t limit_ns", "signal_t signal"}
 	exitFields      = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
 		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches",
 		"i64_t run_delay_ns", "i64_t processors", "i64_t others_ns", "i64_t idle_ns", "i64_t pressure_ns"}

@@ -18,7 +18,7 @@ import (
 var fuzzTypes = []posixtrace.EventID{
 	posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventError, posixtrace.EventOverflow,
 	posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal, posixtrace.EventProcMap,
-	posixtrace.EventProcContext, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventUnnamed, 33, 34, 3584, 4095,
+	posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventUnnamed, 33, 34, 3584, 4095,
 }
 
 // fuzzRecords makes records of bytes: for each a type, a span, a time, a length and data.

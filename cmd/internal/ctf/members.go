@@ -35,7 +35,7 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 			return le.AppendUint32(b, uint32(n)), decoded, errorFields
 		}
 	case posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcFork, posixtrace.EventProcSignal,
-		posixtrace.EventProcMap, posixtrace.EventProcContext:
+		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout:
 		return t.appendProcess(b, rec)
 	default:
 		if rec.ID <= posixtrace.EventUnnamed || !strings.HasPrefix(t.Name(rec.ID), "syscall.") {
@@ -78,6 +78,10 @@ func (t *Trace) appendProcess(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 	case posixtrace.EventProcContext:
 		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
 			return t.appendContext(b, &d)
+		}
+	case posixtrace.EventProcTimeout:
+		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
+			return le.AppendUint32(le.AppendUint64(b, uint64(d.Limit)), uint32(d.Signal)), decoded, timeoutFields
 		}
 	}
 	return b, raw, nil

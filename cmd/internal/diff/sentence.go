@@ -96,7 +96,7 @@ func (s *show) result() []piece {
 	add := func(p ...piece) { list = append(list, p...) }
 	switch {
 	case s.Changed == compare.Fails:
-		add(name(s.New[0].Label), said(" fails now, "+summary.Ending(&s.New[0].Command.Command)))
+		add(append([]piece{name(s.New[0].Label), said(" fails now, " + summary.Ending(s.New[0].Command))}, running(s.New[0])...)...)
 		if s.Cause != nil && s.Cause.First {
 			return list
 		}
@@ -339,12 +339,24 @@ func outcome(d *compare.Difference) string {
 	switch {
 	case d.Error != "":
 		return "error"
+	case d.Limit > 0:
+		return summary.TimedOut(d.Limit)
 	case d.Signal > 0:
 		return "killed by " + output.SignalName(d.Signal)
 	case d.Status >= 0:
 		return "status " + strconv.Itoa(d.Status)
 	}
 	return "status unknown"
+}
+
+// running returns what ran when the time limit of a run passed.
+func running(r *compare.Run) []piece {
+	if r.Command.TimedOut() {
+		if text := summary.RunningThen(r.Command.Timeout); text != "" {
+			return []piece{said("; running then: "), name(text)}
+		}
+	}
+	return nil
 }
 
 // side returns the line about the runs of a side.
@@ -362,5 +374,9 @@ func (s *show) side(label string, runs []*compare.Run, c int64, spread int64) []
 	if r.Command == nil {
 		return append(list, said(": "+cli.Plural(r.Events, "event", "events")+" in "+took(r.Wall)))
 	}
-	return append(list, said(": "), name(r.Label), said(": "+summary.Ending(&r.Command.Command)+" after "+took(r.Wall)))
+	end := summary.Ending(r.Command)
+	if !r.Command.TimedOut() {
+		end += " after " + took(r.Wall)
+	}
+	return append(append(list, said(": "), name(r.Label), said(": "+end)), running(r)...)
 }

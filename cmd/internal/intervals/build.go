@@ -102,9 +102,33 @@ func (b *Builder) Tree(a *analysis.Analysis) *Tree {
 	for _, o := range b.omitted {
 		t.Omitted += o.count
 	}
+	t.limit(a)
 	t.link()
 	*b = Builder{}
 	return t
+}
+
+// limit marks what a time limit ended.
+func (t *Tree) limit(a *analysis.Analysis) {
+	if len(a.Timeouts()) == 0 {
+		return
+	}
+	runs := map[int]*analysis.Run{}
+	for _, r := range a.Runs() {
+		runs[r.Command.Source] = r
+	}
+	for i := range t.Nodes {
+		n := &t.Nodes[i]
+		limit, r := a.Timeout(int(n.Source)), runs[int(n.Source)]
+		switch {
+		case limit == nil || n.Kind == analysis.CallKind || n.State == analysis.Replaced:
+		case r != nil && n.Kind == analysis.Process && int(n.PID) == r.PID && n.Start >= r.Start && n.Parent == None:
+			n.TimedOut, n.Failed, n.Limit = true, true, limit.Limit
+		case n.State == analysis.Ended && n.Signal == 0, n.Start > limit.At:
+		default:
+			n.TimedOut = n.State != analysis.Ended || n.End >= limit.At
+		}
+	}
 }
 
 // maxClimb bounds how far out around looks.

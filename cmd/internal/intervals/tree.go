@@ -33,6 +33,11 @@ type Node struct {
 	Tolerated bool
 	Forked    bool
 
+	// TimedOut says that a time limit passed while the interval ran; it is not set of what ended then by
+	// itself. The first command of a log, whose limit it is, has the limit in Limit, and has Failed.
+	TimedOut bool
+	Limit    int64
+
 	CPU, Memory int64
 	Delay       int64
 	Name        string

@@ -65,6 +65,11 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
 			return appendContext(b, &d)
 		}
+	case posixtrace.EventProcTimeout:
+		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
+			b = appendIntAttribute(b, attr+"posixtrace.limit_ns"+isInt, int64(d.Limit))
+			return appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+		}
 	default:
 		if t.call {
 			if l.call.Decode(rec.Data) == nil {

@@ -88,7 +88,7 @@ func systemKind(id posixtrace.EventID) kind {
 		return contexts
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventOverflow, posixtrace.EventResume,
 		posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventFlushStart, posixtrace.EventFlushStop,
-		posixtrace.EventError:
+		posixtrace.EventError, posixtrace.EventProcTimeout:
 		return logged
 	}
 	return other

@@ -64,6 +64,11 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
 			return appendContextText(b, &d)
 		}
+	case posixtrace.EventProcTimeout:
+		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
+			b = AppendSeconds(append(b, " limit="...), int64(d.Limit))
+			return append(append(b, " signal="...), SignalName(d.Signal)...)
+		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
 			return appendForkText(b, &d, "")
@@ -175,6 +180,10 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	case posixtrace.EventProcContext:
 		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
 			return appendContextJSON(b, &d)
+		}
+	case posixtrace.EventProcTimeout:
+		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
+			return AppendMember(AppendMember(b, "limit_ns", int64(d.Limit)), "signal", d.Signal)
 		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {

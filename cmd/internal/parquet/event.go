@@ -290,6 +290,13 @@ func (m *members) addProcess(rec *posixtrace.Record) bool {
 		m.setInt("code", int64(d.Code))
 		m.setInt("sender", int64(d.Sender))
 		m.setInt("sender_uid", int64(d.UID))
+	case posixtrace.EventProcTimeout:
+		d, err := posixtrace.DecodeTimeout(rec.Data)
+		if err != nil {
+			return false
+		}
+		m.setInt("limit_ns", int64(d.Limit))
+		f.small(row, colSignal, d.Signal)
 	default:
 		if !f.log.isCall(rec) {
 			return false

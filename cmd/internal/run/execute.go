@@ -50,6 +50,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.replaceLog()
 	s.confirmTraced()
 	s.startLive()
+	s.plan.limit.passed = s.recordTimeout
 	s.plan.limit.start(s.child, s.term != nil)
 	end := time.Now().Add(s.plan.limit.limit)
 	var terminated atomic.Bool

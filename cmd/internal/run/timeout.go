@@ -13,6 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // timeLimit ends a command after some time, as timeout(1) does. ptrace-run and the command
@@ -22,7 +23,8 @@ type timeLimit struct {
 	limit      time.Duration // 0: none
 	killAfter  time.Duration // 0: never
 	signal     syscall.Signal
-	foreground bool // leave the command in our process group, and signal it alone
+	foreground bool   // leave the command in our process group, and signal it alone
+	passed     func() // called when the limit passes, before the signal
 
 	sending sync.Mutex // held while a signal is sent to the group
 
@@ -46,7 +48,7 @@ func (t *timeLimit) start(c *child.Process, console bool) {
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.timer = time.AfterFunc(t.limit, func() { t.expire(t.signal) })
+		t.timer = time.AfterFunc(t.limit, func() { t.expire(t.signal, t.passed) })
 	}
 }
 
@@ -61,7 +63,8 @@ func (t *timeLimit) stop() {
 	}
 }
 
-func (t *timeLimit) expire(sig syscall.Signal) {
+// expire sends a signal to a command whose time is up, after it has called first.
+func (t *timeLimit) expire(sig syscall.Signal, first func()) {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	if !t.child.Alive() {
@@ -70,6 +73,7 @@ func (t *timeLimit) expire(sig syscall.Signal) {
 	t.mu.Lock()
 	t.timedOut = true
 	t.mu.Unlock()
+	first()
 	t.sendAll(sig)
 	t.killLater() // whatever the signal is: the command may ignore it
 }
@@ -109,8 +113,33 @@ func (t *timeLimit) killLater() {
 	defer t.mu.Unlock()
 	if t.killAfter > 0 {
 		t.timer.Stop()
-		t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL) })
+		t.timer = time.AfterFunc(t.killAfter, func() { t.expire(unix.SIGKILL, func() {}) })
 		t.killAfter = 0
+	}
+}
+
+// recordWait bounds how long the record of a time-out delays the signal: a log in a pipe may have a slow
+// reader.
+const recordWait = 100 * time.Millisecond
+
+// recordTimeout records that the time limit of the command has passed.
+func (s *session) recordTimeout() {
+	if !s.plan.command && s.tracer == nil {
+		return
+	}
+	data := posixtrace.TimeoutData{Limit: s.plan.limit.limit, Signal: int(s.plan.limit.signal)}
+	ev := posixtrace.EventInfo{ID: posixtrace.EventProcTimeout, PID: s.child.PID, TID: s.child.PID, UnixNano: time.Now().UnixNano()}
+	recorded := make(chan struct{})
+	go func() {
+		defer close(recorded)
+		if rec, err := s.stream.Recorder(); err == nil { // s.rec is that of another goroutine
+			rec.Record(ev, data.Append(nil))
+			rec.Close()
+		}
+	}()
+	select {
+	case <-recorded:
+	case <-time.After(recordWait):
 	}
 }
 

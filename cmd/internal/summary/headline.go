@@ -15,6 +15,8 @@ type line struct {
 	failed                 bool
 	quoted                 bool           // the subject is a line of output
 	printed                bool           // the same, of the time of the failure above it
+	joined                 bool           // goes on with the line before, if there is room
+	whole                  bool           // the subject has its own bound
 	span                   *analysis.Span // whose longest the subject is, or nil
 }
 
@@ -25,9 +27,9 @@ const maxRuns = 4
 func (s *show) headline() (list []line) {
 	runs := s.Runs()
 	for _, r := range runs[:min(len(runs), maxRuns)] {
-		list = append(list, verdict(r))
+		list = append(list, verdict(r)...)
 	}
-	list = append(list, s.failure(runs)...)
+	list = append(append(list, s.timeouts(runs)...), s.failure(runs)...)
 	if s.CommandTotals().Commands > 1 {
 		if c := s.slowestCommand(); c != nil {
 			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self, c.Source)})
@@ -67,10 +69,21 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 	if _, failed := s.Commands(); len(failed) > 0 {
 		c := failed[0]
 		if !isRun(runs, c) {
-			list = append(list, line{before: "failed: ", subject: c.Label(), after: ", " + ending(c) + " after " + duration(c.Wall), failed: true})
+			how := ", "
+			if c.TimedOut {
+				how = ", timed out: "
+			}
+			list = append(list, line{before: "failed: ", subject: c.Label(), after: how + ending(c) + " after " + duration(c.Wall), failed: true})
 		}
 		if lines := s.FailureOutput(c); len(lines) > 0 && (len(printed) == 0 || !isRun(runs, c)) {
 			printed = lines
+		}
+	}
+	if len(list) == 0 {
+		for _, t := range s.Timeouts() {
+			if printed == nil {
+				printed = t.Output
+			}
 		}
 	}
 	for _, text := range printed {
@@ -92,15 +105,24 @@ func isRun(runs []*analysis.Run, c *analysis.Command) bool {
 	return slices.ContainsFunc(runs, func(r *analysis.Run) bool { return r.Command.Source == c.Source && r.PID == c.PID })
 }
 
-func verdict(r *analysis.Run) line {
+// verdict returns how the first command of a log ended.
+func verdict(r *analysis.Run) []line {
+	if r.TimedOut() {
+		return timeoutLines(r)
+	}
 	after := ": " + ending(&r.Command) + " after " + duration(r.Wall)
 	if r.State == analysis.Running {
 		after = ": runs at the end of the log, after " + duration(r.Wall)
 	}
-	if r.State == analysis.Ended {
-		after += ", processor time " + duration(r.User+r.System) + ", memory " + size(r.MaxRSS)
+	return []line{{subject: r.Label(), after: after + usage(r), failed: r.Failed()}}
+}
+
+// usage returns what a command that has ended used.
+func usage(r *analysis.Run) string {
+	if r.State != analysis.Ended {
+		return ""
 	}
-	return line{subject: r.Label(), after: after, failed: r.Failed()}
+	return ", processor time " + duration(r.User+r.System) + ", memory " + size(r.MaxRSS)
 }
 
 // ending returns in words how a command ended.

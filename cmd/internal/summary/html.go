@@ -70,7 +70,7 @@ func (p *Page) AppendVerdict(b []byte) []byte {
 		r := runs[0]
 		switch {
 		case r.Failed():
-			class, badge = "failed", ending(&r.Command)
+			class, badge = "failed", Ending(r)
 		case r.State == analysis.Ended:
 			class, badge = "ok", ending(&r.Command)
 		case r.State == analysis.Running:
@@ -147,7 +147,7 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 			if l.quoted || l.printed {
 				text = appendLine
 			}
-			b = append(text(append(b, "<code>"...), cut(l.subject, width)), "</code>"...)
+			b = append(text(append(b, "<code>"...), l.bounded(width)), "</code>"...)
 		}
 		b = append(appendText(b, l.after), "</li>\n"...)
 	}

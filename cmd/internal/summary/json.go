@@ -9,7 +9,7 @@ import (
 // appendJSON appends a line for each row of each table. summary.schema.json describes them.
 func (s *show) appendJSON(b []byte) []byte {
 	for _, r := range s.Runs() {
-		f := commandFields("run", &r.Command)
+		f := commandFields("run", &r.Command, r.Failed())
 		f.Add("user_ns", r.User)
 		f.Add("system_ns", r.System)
 		f.Add("maxrss", r.MaxRSS)
@@ -20,13 +20,22 @@ func (s *show) appendJSON(b []byte) []byte {
 		f.Add("idle_ns", r.Idle)
 		f.Add("pressure_ns", r.Pressure)
 		f.Add("waited", busy.Waited)
+		limit, running := int64(0), []string{}
+		if t := r.Timeout; t != nil {
+			limit = t.Limit
+			for _, c := range t.Running {
+				running = append(running, c.Label())
+			}
+		}
+		f.Add("timeout_ns", limit)
+		f.Add("running_then", running)
 		b = f.AppendJSON(b)
 	}
 	if r := s.FailedSpan(); r != nil {
 		b = failureFields(s, r).AppendJSON(b)
 	}
 	for _, c := range limited(s, s.rankedCommands()) {
-		f := commandFields("command", c)
+		f := commandFields("command", c, c.Failed())
 		f.Add("self_ns", c.Self)
 		f.Add("cpu_ns", c.CPU)
 		f.Add("memory", c.Memory)
@@ -79,7 +88,7 @@ func limited[T any](s *show, list []T) []T {
 	return list
 }
 
-func commandFields(kind string, c *analysis.Command) (f output.Fields) {
+func commandFields(kind string, c *analysis.Command, failed bool) (f output.Fields) {
 	path, argv := c.Argv()
 	f.Add("kind", kind)
 	f.Add("command", c.Label())
@@ -91,7 +100,7 @@ func commandFields(kind string, c *analysis.Command) (f output.Fields) {
 	f.Add("state", [...]string{"ended", "replaced", "running", "lost"}[c.State])
 	f.Add("status", c.Status)
 	f.Add("signal", c.Signal)
-	f.Add("failure", c.Failed())
+	f.Add("failure", failed)
 	f.Add("wall_ns", c.Wall)
 	return f
 }

@@ -15,20 +15,24 @@ const maxMarkdown = 1 << 20
 const tableRoom = maxMarkdown / 8
 
 func (s *show) appendMarkdown(b []byte) []byte {
-	for _, l := range s.headline() {
-		if l.printed {
-			b = append(b, "  "...)
+	for i, l := range s.headline() {
+		switch {
+		case l.joined && i > 0:
+			b = append(b[:len(b)-1], "; "...)
+		case l.printed:
+			b = append(b, "  - "...)
+		default:
+			b = append(b, "- "...)
 		}
-		b = append(b, "- "...)
-		if l.failed {
+		if l.failed && !l.joined {
 			b = append(b, "❌ "...)
 		}
 		b = append(b, l.before...)
 		if l.subject != "" {
 			if l.quoted || l.printed {
-				b = appendCodeLine(b, cut(l.subject, widest))
+				b = appendCodeLine(b, l.bounded(widest))
 			} else {
-				b = appendCode(b, cut(l.subject, widest))
+				b = appendCode(b, l.bounded(widest))
 			}
 		}
 		b = append(append(b, l.after...), '\n')

@@ -26,5 +26,10 @@ func Duration(ns int64) string { return duration(ns) }
 // MaxMarkdown bounds the size of markdown: GitHub discards a larger step summary.
 const MaxMarkdown = maxMarkdown
 
-// Ending returns in words how a command ended.
-func Ending(c *analysis.Command) string { return ending(c) }
+// Ending returns in words how the first command of a log ended.
+func Ending(r *analysis.Run) string {
+	if r.TimedOut() {
+		return TimedOut(r.Timeout.Limit)
+	}
+	return ending(&r.Command)
+}

@@ -13,27 +13,25 @@ const widest = 80
 
 func (s *show) appendText(b []byte) []byte {
 	lines, tables := s.headline(), s.tables()
-	for _, l := range lines {
-		subject := cut(l.subject, widest)
-		if l.quoted || l.printed {
-			subject = shownLine(subject)
-		} else {
-			subject = shown(subject)
-		}
-		if l.quoted {
-			subject = `"` + subject + `"`
-		}
-		text := l.before + subject + l.after
-		if l.printed {
-			text = "    " + text
+	written := 0
+	for i := 0; i < len(lines); i++ {
+		text, failed := lines[i].text(), lines[i].failed
+		for i+1 < len(lines) && lines[i+1].joined {
+			more := lines[i+1].text()
+			if s.Width > 0 && drawn.Width(text)+len("; ")+drawn.Width(more) > s.Width {
+				break
+			}
+			text += "; " + more
+			i++
 		}
 		if s.Width > 0 {
 			text = fit(text, s.Width)
 		}
-		b = append(s.painted(b, text, l.failed), '\n')
+		b = append(s.painted(b, text, failed), '\n')
+		written++
 	}
 	notes := s.notes()
-	rows := s.room(tables, len(lines)+len(notes)+3) // and an empty line, the last line, the prompt
+	rows := s.room(tables, written+len(notes)+3) // and an empty line, the last line, the prompt
 	for i, t := range tables {
 		if rows[i] == 0 {
 			continue
@@ -62,6 +60,32 @@ func fit(text string, width int) string {
 		return text
 	}
 	return drawn.Truncate(text, width, "…")
+}
+
+// bounded returns the subject of a line, which has n characters unless it has a bound of its own.
+func (l *line) bounded(n int) string {
+	if l.whole {
+		return l.subject
+	}
+	return cut(l.subject, n)
+}
+
+// text returns a line as text.
+func (l *line) text() string {
+	subject := l.bounded(widest)
+	if l.quoted || l.printed {
+		subject = shownLine(subject)
+	} else {
+		subject = shown(subject)
+	}
+	if l.quoted {
+		subject = `"` + subject + `"`
+	}
+	text := l.before + subject + l.after
+	if l.printed {
+		text = "    " + text
+	}
+	return text
 }
 
 // painted appends text in the colour of failures.

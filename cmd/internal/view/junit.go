@@ -12,6 +12,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
+	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 )
 
 // AppendJUnit appends the spans as test cases, a test suite for each log: JUnit XML, as CI servers
@@ -184,7 +185,11 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 		return append(b, "/>\n"...)
 	}
 	b = append(append(b, ">\n      <"...), element...)
-	b = attribute(attribute(b, "message", ending(n)), "type", element)
+	message := ending(n)
+	if n.Limit > 0 {
+		message += j.runningThen(n)
+	}
+	b = attribute(attribute(b, "message", message), "type", element)
 	b = append(b, "/>\n"...)
 	if lines := j.out.of(n); len(lines) > 0 {
 		b = append(b, "      <system-out>"...)
@@ -195,6 +200,16 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 		b = append(b, "</system-out>\n"...)
 	}
 	return append(b, "    </testcase>\n"...)
+}
+
+// runningThen returns what ran when the time limit of a first command passed.
+func (j *junit) runningThen(n *intervals.Node) string {
+	if t := j.Analysis.Timeout(int(n.Source)); t != nil {
+		if text := summary.RunningThen(t); text != "" {
+			return "; running then: " + text
+		}
+	}
+	return ""
 }
 
 // maxClass bounds how many intervals are in the name of a class.

@@ -96,6 +96,8 @@ func fill(text string, width int) string {
 // parentheses.
 func status(n *intervals.Node) string {
 	switch {
+	case n.TimedOut && n.Limit > 0:
+		return "timeout"
 	case n.State == analysis.Running:
 		return "running"
 	case n.State == analysis.Lost:
@@ -120,6 +122,19 @@ func status(n *intervals.Node) string {
 
 // ending returns in words how a node ended.
 func ending(n *intervals.Node) string {
+	text := endingOf(n)
+	switch {
+	case n.TimedOut && n.Limit > 0:
+		return summary.TimedOut(n.Limit)
+	case n.TimedOut && n.State == analysis.Ended:
+		text += " when the run timed out"
+	case n.TimedOut:
+		text = "ran when the run timed out"
+	}
+	return text
+}
+
+func endingOf(n *intervals.Node) string {
 	switch n.State {
 	case analysis.Running:
 		return "runs at the end of the log"

@@ -38,6 +38,7 @@ const (
 	OutputStderr ID = 21
 	ProcMap      ID = 22
 	ProcContext  ID = 23
+	ProcTimeout  ID = 24
 )
 
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
@@ -65,6 +66,7 @@ var Predefined = []struct {
 	{OutputStderr, "output.stderr"},
 	{ProcMap, "proc.map"},
 	{ProcContext, "proc.context"},
+	{ProcTimeout, "proc.timeout"},
 	{Unnamed, "posix_trace_unnamed_userevent"},
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
@@ -73,7 +72,7 @@ func finishOrphan(c *conn, lock func() (func(), error)) error {
 	if err != nil {
 		return err
 	}
-	m.Stop(w, stream.Event{})
+	m.StopOrphan(w)
 	w.Close()
 	if m.HasLog {
 		if err := completeLog(c, names, slot); err != nil {

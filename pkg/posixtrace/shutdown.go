@@ -38,7 +38,7 @@ func (s *Stream) shutdownAt(e stream.Event) error {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
 	if f := hook.BeforeShutdown.Load(); f != nil {
-		(*f)(s, false)
+		(*f)(s, 0)
 	}
 	if s.c.mem.HasLog && s.log == nil {
 		return fail(op, s.shutdownByOwner(), syscall.EIO)
@@ -211,7 +211,7 @@ func recordLastEvents(c *conn) {
 	}
 	c.lent = true
 	s := newStream(c)
-	(*f)(s, true)
+	(*f)(s, c.mem.OwnClock().Nanos(c.mem.LastLife()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeHandle()

@@ -27,6 +27,7 @@ type Consumer struct {
 	attr         posixtrace.StreamAttr
 	bound        int64 // of the spool's size
 	foreignOwner bool  // the stream has a log and another process owns it
+	orphan       bool  // the stream's owner is dead
 	rec          *posixtrace.Recorder
 	ids          map[string]posixtrace.EventID
 	d            *dir
@@ -40,6 +41,7 @@ type Consumer struct {
 	lines     []line
 	started   int64  // the stream's time when the lock was acquired
 	file      uint64 // the inode of the file that lines came from
+	written   int64  // when it was written to last, by the system's clock; 0 unless orphan
 
 	marks marks
 
@@ -58,7 +60,7 @@ func NewConsumer(s *posixtrace.Stream, orphan bool) (*Consumer, error) {
 		return nil, err
 	}
 	return &Consumer{
-		s: s, path: info.Path, bound: 2 * attr.StreamSize, created: info.CreateTime.UnixNano(), attr: attr,
+		s: s, path: info.Path, bound: 2 * attr.StreamSize, created: info.CreateTime.UnixNano(), attr: attr, orphan: orphan,
 		foreignOwner: info.LogPath != "" && info.Owner != os.Getpid() && !orphan,
 	}, nil
 }

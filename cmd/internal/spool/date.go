@@ -60,7 +60,9 @@ func (c *Consumer) dateLines(t moment, start int64) {
 		l := &c.lines[i]
 		switch {
 		case l.nanos == 0:
-			l.nanos = t.now
+			if l.nanos = t.now; c.written != 0 {
+				l.nanos = max(c.written+t.set, floor)
+			}
 		case l.coarse:
 			floor = max(floor, c.marks.at(c.file, start))
 			l.nanos = max(t.boot+l.nanos, floor)

@@ -105,6 +105,9 @@ func (c *Consumer) drainFile(f *os.File, gen int64, complete bool) error {
 	}
 	size := fi.Size()
 	c.file = inode(fi)
+	if c.orphan {
+		c.written = fi.ModTime().UnixNano() // this process may come much later
+	}
 	if c.rewrite != nil {
 		defer c.erase(f, *done, done)
 	}

@@ -29,17 +29,18 @@ func init() {
 		}
 		return r.Text, func() { r.Close() }
 	}
-	tool.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
-		if c, err := spool.NewConsumer(s, orphan); err == nil {
+	tool.BeforeShutdown(func(s *posixtrace.Stream, ended int64) {
+		if c, err := spool.NewConsumer(s, ended != 0); err == nil {
 			c.Finish(SpoolWait)
 			c.Close()
-			recordRedacted(s)
+			recordRedacted(s, ended)
 		}
 	})
 }
 
-// recordRedacted records how many matches of --redact were replaced, if the stream has patterns.
-func recordRedacted(s *posixtrace.Stream) {
+// recordRedacted records how many matches of --redact were replaced, if the stream has patterns. at is the
+// time of the event, 0 for now.
+func recordRedacted(s *posixtrace.Stream, at int64) {
 	info, err := s.Info()
 	if err != nil {
 		return
@@ -53,7 +54,7 @@ func recordRedacted(s *posixtrace.Stream) {
 		return
 	}
 	if rec, err := s.Recorder(); err == nil {
-		rec.Record(posixtrace.EventInfo{ID: id, PID: info.PID}, strconv.AppendUint(nil, n, 10))
+		rec.Record(posixtrace.EventInfo{ID: id, PID: info.PID, UnixNano: at}, strconv.AppendUint(nil, n, 10))
 		rec.Close()
 	}
 }

@@ -29,11 +29,12 @@ func SpoolDir(streamPath string) (dir, sealed string) {
 }
 
 // BeforeShutdown sets the function that this process calls before it shuts a stream down, while the
-// stream still records. orphan reports that the stream's owner is dead and that this process shuts the
-// stream down in its place, as List, Attach, NewReader and the create functions do. f must then do no
-// more than record. f may be called more than once for a stream, and by several goroutines at a time.
-func BeforeShutdown(f func(s *posixtrace.Stream, orphan bool)) {
-	g := func(s any, orphan bool) { f(s.(*posixtrace.Stream), orphan) }
+// stream still records. ended is 0 unless the stream's owner is dead and this process shuts the stream
+// down in its place, as List, Attach, NewReader and the create functions do: then it is the time of the last
+// sign of life, in nanoseconds since the Epoch, and f must do no more than record events no later than
+// what they are about. f may be called more than once for a stream, and by several goroutines at a time.
+func BeforeShutdown(f func(s *posixtrace.Stream, ended int64)) {
+	g := func(s any, ended int64) { f(s.(*posixtrace.Stream), ended) }
 	hook.BeforeShutdown.Store(&g)
 }
 

@@ -48,13 +48,13 @@ func TestSpoolDir(t *testing.T) {
 func TestBeforeShutdown(t *testing.T) {
 	s, info := create(t)
 	calls := 0
-	tool.BeforeShutdown(func(s *posixtrace.Stream, orphan bool) {
-		if i, err := s.Info(); err != nil || i.Path != info.Path || orphan {
-			t.Errorf("called with %q, %v, orphan %v; want %q", i.Path, err, orphan, info.Path)
+	tool.BeforeShutdown(func(s *posixtrace.Stream, ended int64) {
+		if i, err := s.Info(); err != nil || i.Path != info.Path || ended != 0 {
+			t.Errorf("called with %q, %v, ended %d; want %q", i.Path, err, ended, info.Path)
 		}
 		calls++
 	})
-	defer tool.BeforeShutdown(func(*posixtrace.Stream, bool) {})
+	defer tool.BeforeShutdown(func(*posixtrace.Stream, int64) {})
 	if err := s.Shutdown(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import "sync/atomic"
 
 // BeforeShutdown is the function that tool.BeforeShutdown has set, or nil. stream is a
 // *posixtrace.Stream. posixtrace calls it.
-var BeforeShutdown atomic.Pointer[func(stream any, orphan bool)]
+var BeforeShutdown atomic.Pointer[func(stream any, ended int64)]
 
 // CommandLine is the function that tool.RewriteCommandLine has set, or nil. posixtrace calls it.
 var CommandLine atomic.Pointer[func(argv []string) []string]

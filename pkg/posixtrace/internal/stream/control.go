@@ -162,16 +162,46 @@ func (m *Mem) reportStop(w *Writer) bool {
 }
 
 // Stop suspends the stream, then records a STOP event (posix_trace_stop).
-func (m *Mem) Stop(w *Writer, e Event) {
+func (m *Mem) Stop(w *Writer, e Event) { m.stop(w, e, false) }
+
+// StopOrphan is Stop for a stream whose owner is dead. The times of a log are those of what was traced,
+// not that at which another process completes the log: the STOP, and the marks of the flush that
+// follows, come right behind the last sign of life, an event or a flush by the owner.
+func (m *Mem) StopOrphan(w *Writer) { m.stop(w, Event{}, true) }
+
+// LastLife returns the tick of the last sign of life of an orphan, so far.
+func (m *Mem) LastLife() uint64 {
+	tick := max(m.newest(), m.h.lastTick.Load(), m.h.drained.Load())
+	if m.State()&Full != 0 {
+		tick = max(tick, m.stopTick())
+	}
+	return min(tick, m.now()) // a damaged stream may say anything
+}
+
+// time returns the time of the marks of a flush.
+func (m *Mem) time() uint64 {
+	if m.end != 0 {
+		return m.end
+	}
+	return m.now()
+}
+
+func (m *Mem) stop(w *Writer, e Event, orphan bool) {
 	m.fill()
 	st := m.change(0, Running)
+	if st&Running != 0 {
+		m.settle()
+	}
+	e.ID, e.Tick = event.Stop, 0
+	if orphan {
+		e.Tick = m.LastLife() + 1
+		m.end = e.Tick + 1
+	}
 	switch {
 	case st&Running != 0:
-		m.settle()
 		if m.h.loopFull.Load() != 0 {
 			return // a full stream takes no STOP (STA-06)
 		}
-		e.ID, e.Tick = event.Stop, 0
 		if w.RecordSystem(&e, binary.LittleEndian.AppendUint32(nil, 0)) {
 			return
 		}
@@ -181,7 +211,7 @@ func (m *Mem) Stop(w *Writer, e Event) {
 		}
 		// Full to the last byte: the STOP goes to the header, like an automatic one, with the
 		// cause that a call stopped the stream.
-		m.stoppedBy(&e, max(m.now(), m.newest()+1), 0)
+		m.stoppedBy(&e, max(m.time(), m.newest()+1), 0)
 		m.change(Full|NoRestart, StopReported)
 	case st&(Full|LogFull) != 0:
 		m.change(NoRestart, 0)

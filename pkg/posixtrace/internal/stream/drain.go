@@ -82,10 +82,10 @@ func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
 			return 0, err
 		}
 	}
-	m.h.lastTick.Store(max(m.h.lastTick.Load(), min(dr.newest, m.now())))
+	m.h.lastTick.Store(max(m.h.lastTick.Load(), min(dr.newest, m.time())))
 	m.h.loopFull.Store(0)
 	if !m.rejects(event.FlushStop) {
-		m.stepFlushStop(flushEnds, m.now())
+		m.stepFlushStop(flushEnds, m.time())
 	}
 	return dr.watermark, nil
 }
@@ -93,14 +93,14 @@ func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
 // gather closes the chunks to flush.
 func (dr *drainer) gather() {
 	m := dr.m
-	dr.looked = m.now()
+	dr.looked = m.time()
 	m.reached(dr.looked)
 	dr.watermark, dr.start = dr.looked, dr.looked
 	dr.deadline = time.Now().Add(patience)
 	dr.claims = claimPatience()
 	// Loaded before the chunks, so that the flush finds all events recorded before a stop.
 	dr.state = m.State()
-	if dr.state&Full != 0 {
+	if dr.state&Full != 0 && m.end == 0 {
 		dr.start = m.after(m.stopTick())
 	}
 	dr.known = ^uint64(0)

@@ -282,7 +282,7 @@ func (m *Mem) LastMarks() *Block {
 
 // LogFullMark is the STOP that ends a full log.
 func (m *Mem) LogFullMark() *Block {
-	s := stopRecord(m.now(), 2)
+	s := stopRecord(m.time(), 2)
 	return markBlock([]chunk.Record{s})
 }
 

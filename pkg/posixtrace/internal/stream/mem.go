@@ -64,6 +64,7 @@ type Mem struct {
 	data    unsafe.Pointer
 	ages    []atomic.Uint64
 	freeMap []atomic.Uint64
+	end     uint64 // tick of the end of an orphan, see StopOrphan
 }
 
 // Format makes a stream of the zeroed memory b.

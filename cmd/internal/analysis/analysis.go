@@ -73,6 +73,7 @@ func (a *Analysis) Finish() {
 	}
 	for _, r := range a.Runs() {
 		list = append(list, &r.Command)
+		list = append(list, r.Running...)
 		if r.Timeout != nil {
 			list = append(list, r.Timeout.Running...)
 		}

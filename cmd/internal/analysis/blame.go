@@ -87,7 +87,7 @@ var cleaners = wordSet("rm rmdir kill pkill killall umount fusermount docker pod
 // runners have programs that end by themselves if a command that they run fails, with a status of
 // their own or with that one. They go on with others meanwhile, but make and ninja only with -k.
 var runners = wordSet("make gmake ninja cmake ctest meson scons bazel gradle mvn xargs find parallel go cargo " +
-	"npm npx yarn pnpm tox nox pytest py.test prove bats rake mix dune timeout env nice nohup setsid stdbuf time " +
+	"npm npx yarn pnpm tox nox prove bats rake mix dune timeout env nice nohup setsid stdbuf time " +
 	"sudo su doas runuser unshare nsenter chroot strace ltrace valgrind ccache sccache distcc cc c++ gcc g++ clang clang++ ptrace-run")
 
 // timers have programs that end with a status of their own, statusTimedOut, when the time of their command
@@ -95,6 +95,24 @@ var runners = wordSet("make gmake ninja cmake ctest meson scons bazel gradle mvn
 var timers = wordSet("timeout ptrace-run")
 
 const statusTimedOut = 124
+
+// testers have programs that run tests in their own process. A test may expect a command to fail: which
+// failure made a test fail, if any did, only the test knows, and its report says it.
+var testers = wordSet("pytest pytest-3 py.test py.test-3 phpunit rspec busted")
+
+// isTester reports whether a program is one of testers, or a module of Python that is.
+func isTester(name string, args []byte) bool {
+	if testers[name] {
+		return true
+	}
+	if !strings.HasPrefix(name, "python") {
+		return false
+	}
+	_, argv := argvOf(args)
+	argv = operands(argv)
+	i := slices.Index(argv, "-m")
+	return i >= 0 && i+1 < len(argv) && (argv[i+1] == "pytest" || argv[i+1] == "unittest") && !slices.ContainsFunc(argv[:i], func(a string) bool { return !strings.HasPrefix(a, "-") })
+}
 
 func wordSet(list string) map[string]bool {
 	m := map[string]bool{}
@@ -129,7 +147,7 @@ func (q *process) noteFailed(f *failure, child *process, d *posixtrace.ExitData,
 		q.failures = slices.Delete(q.failures, 0, 1)
 	}
 	q.failures = append(q.failures, c)
-	if q.executed && q.program != nil && runners[q.program.Name] && f.fate.with == nil && goesOn(q.program.Name, q.args) {
+	if q.executed && q.program != nil && f.fate.with == nil && (runners[q.program.Name] && goesOn(q.program.Name, q.args) || isTester(q.program.Name, q.args)) {
 		f.fate.with = q.theFate()
 	}
 }
@@ -198,6 +216,9 @@ func (q *process) passedOn(d *posixtrace.ExitData) *failedChild {
 	name := ""
 	if q.program != nil {
 		name = q.program.Name
+	}
+	if d.Signal == 0 && isTester(name, q.args) {
+		return nil
 	}
 	runner := runners[name]
 	var best *failedChild
@@ -327,6 +348,37 @@ func (s *Source) resolve(f *failure) *Failure {
 	return own
 }
 
+// stops are the signals with which a person or the system ends a run as a whole: HUP, INT, QUIT, KILL and
+// TERM. What it ends with the first command has not failed.
+var stops = map[int]bool{1: true, 2: true, 3: true, 9: true, 15: true}
+
+// stopped returns, of a first command that a signal of stops ended with all that it waited for, the
+// command that ran then, and those around it: the innermost first. It returns nil if that is not so, or
+// the command ran no other.
+func (f *failure) stopped() (chain []*Command) {
+	signal := f.own.Signal
+	if !stops[signal] || f.child == nil {
+		return nil
+	}
+	for range maxNested {
+		if f == nil {
+			break
+		}
+		if f.own != nil {
+			if f.own.Signal != signal {
+				return nil
+			}
+			chain = append(chain, &f.own.Command)
+		}
+		f = f.child
+	}
+	slices.Reverse(chain)
+	if len(chain) < 2 {
+		return nil
+	}
+	return chain
+}
+
 // complained reports whether a line of standard error was printed between two times. Where the command
 // had one file for both, all lines are recorded as those of standard output.
 func (s *Source) complained(from, to int64) bool {
@@ -343,6 +395,13 @@ func (a *Analysis) blame() {
 			continue
 		}
 		s.failure.fate.blamed = true
+		if chain := s.failure.stopped(); chain != nil {
+			a.blamed = append(a.blamed, s.failure.own)
+			if r := a.runOf(int(s.index)); r != nil {
+				r.Running = chain
+			}
+			continue
+		}
 		if f := s.resolve(s.failure); f != nil && s.failure.own.Failed() {
 			a.blamed = append(a.blamed, f)
 		}

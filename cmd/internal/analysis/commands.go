@@ -91,6 +91,8 @@ type Run struct {
 	User, System, MaxRSS int64
 	machine
 	Timeout *Timeout // nil if the command had no time limit, or ended before
+	// Running is what ran when a signal ended the command with all that it waited for, as in Timeout.
+	Running []*Command
 }
 
 // maxRuns bounds the number of runs.

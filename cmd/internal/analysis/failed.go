@@ -115,15 +115,17 @@ func (a *Analysis) FailureOutput(c *Command) [][]byte {
 }
 
 const (
-	// keptLines bounds the lines of output of a failure.
-	keptLines = 3
+	// keptLines bounds the lines of output of a failure, and lookedLines those after its end of which
+	// they are some.
+	keptLines   = 3
+	lookedLines = 12
 	// printedLate is how long after the end of a command its output may be recorded.
 	printedLate = 1e8
 )
 
 // tail has the last lines of a stream of output.
 type tail struct {
-	kept [keptLines]struct {
+	kept [lookedLines]struct {
 		at          int64
 		text        []byte
 		overwritten bool // by the next one
@@ -133,18 +135,18 @@ type tail struct {
 
 // add adds a line. returned says that a carriage return ended it: the next line overwrites it.
 func (t *tail) add(at int64, text []byte, returned bool) {
-	if t.n > 0 && t.kept[(t.n-1)%keptLines].overwritten {
+	if t.n > 0 && t.kept[(t.n-1)%lookedLines].overwritten {
 		t.n--
 	}
-	slot := &t.kept[t.n%keptLines]
+	slot := &t.kept[t.n%lookedLines]
 	slot.at, slot.text, slot.overwritten = at, append(slot.text[:0], text...), returned
 	t.n++
 }
 
-// since returns the lines from a time on.
-func (t *tail) since(from int64) (list [][]byte) {
-	for i := max(t.n-keptLines, 0); i < t.n; i++ {
-		if slot := &t.kept[i%keptLines]; slot.at >= from {
+// since returns the last lines from a time on, at most n.
+func (t *tail) since(from int64, n int) (list [][]byte) {
+	for i := max(t.n-n, 0); i < t.n; i++ {
+		if slot := &t.kept[i%lookedLines]; slot.at >= from {
 			list = append(list, slot.text)
 		}
 	}
@@ -155,7 +157,7 @@ func (t *tail) since(from int64) (list [][]byte) {
 func (t *tail) copyOf(u *tail) {
 	t.n = 0
 	for i := max(u.n-keptLines, 0); i < u.n; i++ {
-		slot := &u.kept[i%keptLines]
+		slot := &u.kept[i%lookedLines]
 		t.add(slot.at, slot.text, slot.overwritten)
 	}
 }
@@ -179,22 +181,39 @@ func (f *failureOutput) take(src *Source, from, to int64) {
 
 // add adds a line that has been recorded after the failure.
 func (f *failureOutput) add(stream int, at int64, text []byte, returned bool) {
-	if f.set && (f.all || f.after[stream].n < keptLines) && since(at, f.to) <= printedLate {
+	if f.set && (f.all || f.after[stream].n < lookedLines) && since(at, f.to) <= printedLate {
 		f.after[stream].add(at, text, returned)
 	}
 }
 
 func (f *failureOutput) lines() [][]byte {
 	for _, stream := range []int{1, 0} {
-		list := append(f.before[stream].since(f.from), f.after[stream].since(-1<<63)...)
+		list := append(f.before[stream].since(f.from, keptLines), f.after[stream].since(-1<<63, lookedLines)...)
+		first := 0
 		if f.all {
-			list = list[max(len(list)-keptLines, 0):]
+			first = max(len(list)-keptLines, 0)
+		} else if i := firstError(list); i > 0 {
+			first = min(i, max(len(list)-keptLines, 0)) // a tool may show the command before its output
 		}
-		if len(list) > 0 {
+		if list = list[first:]; len(list) > 0 {
 			return list[:min(len(list), keptLines)]
 		}
 	}
-	return f.before[1].since(-1 << 63)
+	return f.before[1].since(-1<<63, keptLines)
+}
+
+// firstError returns the index of the first line that says that it is an error, as those of compilers do,
+// or of the line with which ninja(1) starts the output of a job that failed; otherwise -1.
+func firstError(list [][]byte) int {
+	for _, words := range [][]string{{"error:", "Error:", "error[", "fatal:", "ERROR"}, {"FAILED"}} {
+		i := slices.IndexFunc(list, func(line []byte) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(line, []byte(w)) })
+		})
+		if i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // print notes a line of output that is not empty.

@@ -182,7 +182,7 @@ var shells = map[string]bool{"sh": true, "bash": true, "dash": true, "ksh": true
 
 // classify returns the class of an argument that follows another one.
 func classify(program, before, a string) class {
-	valued := len(before) > 1 && before[0] == '-'
+	valued := len(before) > 1 && before[0] == '-' && !(strings.HasPrefix(before, "--") && strings.Contains(before, "="))
 	switch {
 	case len(a) > 1 && a[0] == '-':
 		return option

@@ -123,7 +123,7 @@ func (s *Source) lastLines() [][]byte {
 	for i := range s.printed {
 		t := &s.printed[i]
 		for n := max(t.n-keptLines, 0); n < t.n; n++ {
-			slot := &t.kept[n%keptLines]
+			slot := &t.kept[n%lookedLines]
 			all = append(all, line{slot.at, slot.text})
 		}
 	}

@@ -349,12 +349,10 @@ func outcome(d *compare.Difference) string {
 	return "status unknown"
 }
 
-// running returns what ran when the time limit of a run passed.
+// running returns what ran when a time limit or a signal ended a run.
 func running(r *compare.Run) []piece {
-	if r.Command.TimedOut() {
-		if text := summary.RunningThen(r.Command.Timeout); text != "" {
-			return []piece{said("; running then: "), name(text)}
-		}
+	if text := summary.RunningThen(r.Command); text != "" {
+		return []piece{said("; running then: "), name(text)}
 	}
 	return nil
 }

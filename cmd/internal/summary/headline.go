@@ -114,7 +114,7 @@ func verdict(r *analysis.Run) []line {
 	if r.State == analysis.Running {
 		after = ": runs at the end of the log, after " + duration(r.Wall)
 	}
-	return []line{{subject: r.Label(), after: after + usage(r), failed: r.Failed()}}
+	return append([]line{{subject: r.Label(), after: after + usage(r), failed: r.Failed()}}, runningLine(r)...)
 }
 
 // usage returns what a command that has ended used.

@@ -20,12 +20,12 @@ func (s *show) appendJSON(b []byte) []byte {
 		f.Add("idle_ns", r.Idle)
 		f.Add("pressure_ns", r.Pressure)
 		f.Add("waited", busy.Waited)
-		limit, running := int64(0), []string{}
+		limit, list, running := int64(0), r.Running, []string{}
 		if t := r.Timeout; t != nil {
-			limit = t.Limit
-			for _, c := range t.Running {
-				running = append(running, c.Label())
-			}
+			limit, list = t.Limit, t.Running
+		}
+		for _, c := range list {
+			running = append(running, c.Label())
 		}
 		f.Add("timeout_ns", limit)
 		f.Add("running_then", running)

@@ -30,10 +30,17 @@ const (
 	mostNested = 4
 )
 
-// RunningThen returns what ran when a time limit passed, "" if that is the first command alone, or
-// unknown. It is untrusted text.
-func RunningThen(t *analysis.Timeout) string {
-	list := t.Running
+// RunningThen returns what ran when a time limit passed, or a signal ended a run as a whole; "" if that is
+// the first command alone, or unknown. It is untrusted text.
+func RunningThen(r *analysis.Run) string {
+	if t := r.Timeout; t != nil {
+		return nested(t.Running, t.Others)
+	}
+	return nested(r.Running, 0)
+}
+
+// nested returns commands of which each is inside of the next, and how many run beside the first.
+func nested(list []*analysis.Command, others int) string {
 	if len(list) == 0 {
 		return ""
 	}
@@ -50,24 +57,24 @@ func RunningThen(t *analysis.Timeout) string {
 			b.WriteString(", in " + strconv.Itoa(more) + " more")
 		}
 	}
-	if t.Others > 0 {
-		b.WriteString(", and " + cli.Plural(uint64(t.Others), "other", "others"))
+	if others > 0 {
+		b.WriteString(", and " + cli.Plural(uint64(others), "other", "others"))
 	}
 	return b.String()
 }
 
 // timeoutLines returns the lines of a command whose time limit passed.
 func timeoutLines(r *analysis.Run) []line {
-	list := append([]line{{subject: r.Label(), after: ": " + TimedOut(r.Timeout.Limit), failed: true}}, runningLine(r.Timeout)...)
+	list := append([]line{{subject: r.Label(), after: ": " + TimedOut(r.Timeout.Limit), failed: true}}, runningLine(r)...)
 	if r.State == analysis.Running {
 		return append(list, line{before: "runs at the end of the log, after " + duration(r.Wall)})
 	}
 	return append(list, line{before: "ended: " + ending(&r.Command) + " after " + duration(r.Wall) + usage(r)})
 }
 
-// runningLine returns the line of what ran when a time limit passed, if any.
-func runningLine(t *analysis.Timeout) []line {
-	if text := RunningThen(t); text != "" {
+// runningLine returns the line of what ran when a run was ended, if any.
+func runningLine(r *analysis.Run) []line {
+	if text := RunningThen(r); text != "" {
 		return []line{{before: "running then: ", subject: text, failed: true, joined: true, whole: true}}
 	}
 	return nil

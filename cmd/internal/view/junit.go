@@ -204,8 +204,11 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 
 // runningThen returns what ran when the time limit of a first command passed.
 func (j *junit) runningThen(n *intervals.Node) string {
-	if t := j.Analysis.Timeout(int(n.Source)); t != nil {
-		if text := summary.RunningThen(t); text != "" {
+	for _, r := range j.Analysis.Runs() {
+		if r.Command.Source != int(n.Source) {
+			continue
+		}
+		if text := summary.RunningThen(r); text != "" {
 			return "; running then: " + text
 		}
 	}

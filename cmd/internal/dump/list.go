@@ -27,7 +27,9 @@ const sinkSize = cli.WriterSize
 func (s *sink) flush() (held bool) {
 	if f, ok := s.form.(output.Flusher); ok {
 		s.buf = f.Flush(s.buf)
-		held = f.Held()
+	}
+	if h, ok := s.form.(output.Holder); ok {
+		held = h.Held()
 	}
 	s.pass()
 	if err := s.env.Stdout.Flush(); err != nil && s.err == nil {

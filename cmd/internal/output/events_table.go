@@ -61,9 +61,6 @@ func (t *EventTable) Append(b []byte, src *Source, rec *posixtrace.Record) []byt
 	return b
 }
 
-// Held returns false: Flush keeps no event back.
-func (t *EventTable) Held() bool { return false }
-
 func (t *EventTable) start() {
 	if t.started {
 		return

@@ -27,10 +27,15 @@ type Form interface {
 	End(b []byte) []byte
 }
 
-// Flusher is a Form that keeps events back. Flush appends them, but may keep some once more; Held
-// reports whether it has. The caller then calls Flush again after FlushAgain.
+// Flusher is a Form that keeps events back. Flush appends them.
 type Flusher interface {
 	Flush(b []byte) []byte
+}
+
+// Holder is a Flusher whose Flush may keep events once more. Held reports whether it has. The caller then
+// calls Flush again after FlushAgain.
+type Holder interface {
+	Flusher
 	Held() bool
 }
 

@@ -150,6 +150,16 @@ func (h *straceHeld) nextOf(tid, i int) *straceEvent {
 	return nil
 }
 
+// next returns the event of the next mark behind mark i, or nil.
+func (h *straceHeld) next(i int) *straceEvent {
+	for _, m := range h.marks[i+1:] {
+		if o := &h.events[m.n]; !o.done {
+			return o
+		}
+	}
+	return nil
+}
+
 // writeMark appends the line of mark i, of event e.
 func (h *straceHeld) writeMark(b []byte, l *StraceLines, e *straceEvent, i int) []byte {
 	tid := thread(&e.rec)
@@ -157,8 +167,9 @@ func (h *straceHeld) writeMark(b []byte, l *StraceLines, e *straceEvent, i int) 
 	case !e.call:
 		e.done = true
 		if partOfCall(e) {
-			if o := h.nextOf(tid, i); o != nil && o.call && o.entered <= e.rec.UnixNano {
-				return b // its line shows the event
+			// The line of the call shows the event, if it precedes that of another thread.
+			if o := h.nextOf(tid, i); o != nil && o.call && o.entered <= e.rec.UnixNano && (o.split || h.next(i) == o) {
+				return b
 			}
 		}
 		return l.appendOther(b, e.src, &e.rec)

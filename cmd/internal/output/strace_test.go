@@ -243,6 +243,8 @@ func TestStraceFlushChild(t *testing.T) {
 		{"the child goes on", [][]*posixtrace.Record{{forked(1, 2, 10)}, {open(2, 20)}}, []string{"", lines}},
 		{"the call comes", [][]*posixtrace.Record{{forked(1, 2, 10), open(2, 20)}, {straceRec(3606, 1, 30, returned(25, 2))}},
 			[]string{"", "1 vfork( <unfinished ...>\n2 openat(\"x\") = 3 <0.000001>\n1 <... vfork resumed>) = 2 <0.000025>\n"}},
+		{"its beginning is in the past", [][]*posixtrace.Record{{open(9, 9), forked(1, 2, 10), open(2, 20)}, {straceRec(3606, 1, 30, returned(25, 2))}},
+			[]string{"9 openat(\"x\") = 3 <0.000001>\n", lines + "1 vfork() = 2 <0.000025>\n"}},
 		{"what was before", [][]*posixtrace.Record{{open(2, 5), forked(1, 2, 10)}, nil}, []string{"2 openat(\"x\") = 3 <0.000001>\n", "1 proc.fork child=2 kind=fork\n"}},
 		{"many", [][]*posixtrace.Record{many, nil}, []string{"", manyLines}},
 		{"one after the other", [][]*posixtrace.Record{{forked(1, 2, 10)}, {open(2, 20), forked(2, 3, 30)}, {open(3, 40)}},

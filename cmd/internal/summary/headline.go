@@ -43,10 +43,10 @@ func (s *show) headline() (list []line) {
 		}
 		list = append(list, line{before: what, subject: spanName(r), after: ", " + s.spanTime(r)})
 	}
-	list = append(list, busy(runs)...)
 	if p := s.longestPause(); p != nil {
 		list = append(list, line{before: "longest pause: " + s.part(p.Duration, p.Source) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
 	}
+	list = append(list, busy(runs)...)
 	for _, text := range s.Unsound[:min(len(s.Unsound), maxRuns)] {
 		list = append(list, line{subject: text, after: ": what follows lacks the rest", failed: true})
 	}

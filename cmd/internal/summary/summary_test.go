@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -174,6 +175,14 @@ func TestHeight(t *testing.T) {
 		}
 		if shown := strings.Contains(out, "\n\ncommand "); !shown {
 			t.Errorf("%d lines: no commands:\n%s", height, out)
+		}
+	}
+	// The status of a tolerated failure is long.
+	for _, width := range []int{40, 50, 60, 80} {
+		for line := range strings.Lines(string(hostileSummary(&Options{Top: Screen, Width: width, Height: 24}))) {
+			if n := drawn.Width(strings.TrimSuffix(line, "\n")); n > width {
+				t.Errorf("%d columns: %d are used: %q", width, n, line)
+			}
 		}
 	}
 	// What is asked for is shown, however many lines that takes.

@@ -45,6 +45,9 @@ func (s *show) appendText(b []byte) []byte {
 		b = append(b, '\n')
 	}
 	for _, note := range notes {
+		if s.Width > 0 {
+			note = fit(note, s.Width)
+		}
 		b = append(append(b, note...), '\n')
 	}
 	total := s.total() + noRoom(tables, rows)
@@ -100,7 +103,7 @@ func (s *show) painted(b []byte, text string, failed bool) []byte {
 const roomForText = 36
 
 // spare are the columns to leave out, the first one first.
-var spare = []string{"p50", "bytes", "p95", "mean", "rate/s", "memory", "open", "unmatched", "overlapping", "count"}
+var spare = []string{"p50", "bytes", "p95", "mean", "rate/s", "memory", "open", "unmatched", "overlapping", "count", "cpu", "wall"}
 
 // fit leaves out columns of a table that is too wide, so that its text can be read.
 func (s *show) fit(t *table) {

@@ -387,6 +387,7 @@ test("prints light, without controls, with timeline and output", async () => {
 	assert.ok(await p.locator("#theme").isHidden());
 	assert.ok(await p.locator(".heading .tools").first().isHidden());
 	assert.ok(await p.locator("#runs canvas").isVisible());
+	assert.equal(await p.locator(".lines").evaluate(e => getComputedStyle(e).maxHeight), "none", "all lines are on the paper");
 	await p.emulateMedia({ media: "screen" });
 	const pdf = await p.pdf({ format: "A4", printBackground: true });
 	assert.ok(pdf.length > 20000);

@@ -116,8 +116,8 @@ func appendEscaped(b, s []byte, h how) []byte {
 func appendWide(b, s []byte, at int, h how) ([]byte, int) {
 	i := at
 	for i < len(s) && s[i] >= utf8.RuneSelf {
-		n, ok := shown(s, i, h&text != 0)
-		if !ok {
+		r, n := utf8.DecodeRune(s[i:])
+		if !Visible(r) && (h&text == 0 || !inText(s, i, n, r)) {
 			break
 		}
 		i += n
@@ -125,18 +125,11 @@ func appendWide(b, s []byte, at int, h how) ([]byte, int) {
 	if i > at {
 		return append(b, s[at:i]...), i - at
 	}
-	n, _ := shown(s, at, h&text != 0)
+	_, n := utf8.DecodeRune(s[at:])
 	for _, c := range s[at : at+n] {
 		b = AppendHexByte(b, c)
 	}
 	return b, n
-}
-
-// shown reports whether the character at s[at:] is shown as itself, in text or in a name, and returns
-// its length.
-func shown(s []byte, at int, text bool) (n int, ok bool) {
-	r, n := utf8.DecodeRune(s[at:])
-	return n, Visible(r) || text && inText(s, at, n, r)
 }
 
 // Shown returns how many bytes at s[at:] are one character, and whether it is shown as itself in text.
@@ -145,7 +138,8 @@ func Shown(s []byte, at int) (n int, ok bool) {
 	if c := s[at]; c < utf8.RuneSelf {
 		return 1, c >= ' ' && c < 0x7f || c == '\t'
 	}
-	return shown(s, at, true)
+	r, n := utf8.DecodeRune(s[at:])
+	return n, Visible(r) || inText(s, at, n, r)
 }
 
 func appendEscapedByte(b []byte, c byte) []byte {

@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"maps"
 	"os"
 	"time"
 
@@ -23,19 +24,25 @@ type stacks struct {
 type codeOf struct {
 	space    *unwind.Space
 	walks    int       // since all was forgotten
-	skip     int       // how many walks may fail before the mappings are read again
+	vain     vain      // where walks have failed although the mappings were the same
+	skip     int       // how many walks may fail there before the mappings are read again
 	failed   int       // how many have
 	renewals int       // how often the mappings were read again
 	next     time.Time // when they may be read again, after many times
 	tired    int       // how many walks have reached the bound of their work
 }
 
+// vain is a set of the last places that walks have reached: addresses of code.
+type vain map[uint64]struct{}
+
 const (
 	// maxFrames bounds a stack.
 	maxFrames = 128
 	// maxLearned bounds what is kept of all processes, in units of about 100 bytes.
 	maxLearned = 1 << 18
-	// maxSkip is how many walks fail, at most, before the mappings are read again.
+	// maxVain bounds vain. With more places, all count as one of them.
+	maxVain = 64
+	// maxSkip is how many walks fail at such places, at most, before the mappings are read again.
 	maxSkip = 1024
 	// After so many times, a process whose mappings change all the time costs a part of the time.
 	freeRenewals = 256
@@ -75,7 +82,7 @@ func (t *tracer) walk(k *task, regs *unwind.Registers) (frames []unwind.Frame, e
 	}
 	c := s.codes[k.pid]
 	if c == nil || c.walks >= again {
-		c = &codeOf{space: s.read(k.tid)}
+		c = &codeOf{space: s.read(k.tid), vain: vain{}}
 		s.codes[k.pid] = c
 	}
 	if c.walks++; c.tired >= maxTired {
@@ -87,7 +94,11 @@ func (t *tracer) walk(k *task, regs *unwind.Registers) (frames []unwind.Frame, e
 		Exe:   func() unwind.File { return openProgram(k.tid) },
 	}
 	frames, end = s.walker.Walk(&target, regs, s.frames[:0], maxFrames)
-	if (end == unwind.Lost || end == unwind.Unknown) && c.mayRenew() && s.renew(c, k.tid) {
+	last := regs.PC
+	if len(frames) > 0 {
+		last = frames[len(frames)-1].PC
+	}
+	if (end == unwind.Lost || end == unwind.Unknown) && c.mayRenew(last) && s.renew(c, k.tid, last) {
 		target.Space = c.space
 		frames, end = s.walker.Walk(&target, regs, s.frames[:0], maxFrames)
 	}
@@ -97,11 +108,18 @@ func (t *tracer) walk(k *task, regs *unwind.Registers) (frames []unwind.Frame, e
 	return frames, end
 }
 
-// mayRenew notes that a walk has failed, and reports whether that may be because the process has changed
-// its mappings. For most stacks that fail it is not, so the mappings are not read each time.
-func (c *codeOf) mayRenew() bool {
+// mayRenew notes that a walk has failed behind a place, and reports whether that may be because the process
+// has changed its mappings. Most places where walks fail are such that they always do, as the start of the
+// dynamic linker, so for those the mappings are not read each time.
+func (c *codeOf) mayRenew(last uint64) bool {
+	if c.renewals > freeRenewals && time.Now().Before(c.next) {
+		return false
+	}
+	if _, known := c.vain[last]; !known && len(c.vain) < maxVain {
+		return true
+	}
 	c.failed++
-	if c.failed <= c.skip || c.renewals > freeRenewals && time.Now().Before(c.next) {
+	if c.failed <= c.skip {
 		return false
 	}
 	c.failed = 0
@@ -109,16 +127,20 @@ func (c *codeOf) mayRenew() bool {
 }
 
 // renew reads the mappings again, and reports whether they have changed.
-func (s *stacks) renew(c *codeOf, tid int) bool {
+func (s *stacks) renew(c *codeOf, tid int, last uint64) bool {
 	start := time.Now()
 	n := c.space.Renewed(s.list(tid))
 	c.renewals++
 	c.next = start.Add(renewalPart * time.Since(start))
 	if n == c.space {
+		if len(c.vain) < maxVain {
+			c.vain[last] = struct{}{}
+		}
 		c.skip = min(2*c.skip+1, maxSkip)
 		return false
 	}
 	c.space, c.skip = n, 0
+	clear(c.vain)
 	return true
 }
 
@@ -148,6 +170,7 @@ func openProgram(pid int) unwind.File {
 func (s *stacks) share(parent, child int) {
 	if c := s.codes[parent]; c != nil && child != parent && s.codes[child] == nil {
 		n := *c
+		n.vain = maps.Clone(c.vain)
 		s.codes[child] = &n
 	}
 }

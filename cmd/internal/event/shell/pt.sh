@@ -4,7 +4,7 @@
 # may have no better clock than /proc/uptime, in hundredths of a second since the system
 # booted. A "+" marks such a time.
 : "${_pt_event:=ptrace-event}"
-_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_key='' _pt_odd=''
+_pt_left=0 _pt_lost=0 _pt_shut='' _pt_spool='' _pt_span='' _pt_spans=0 _pt_deep=0 _pt_key='' _pt_odd=''
 _pt_nl='
 '
 _pt_tab='	'
@@ -15,7 +15,7 @@ pt() {
 		_pt_left=$((_pt_left - 1))
 		if [ "$_pt_left" -ge 0 ] && [ "$#" -gt 0 ] && [ "$#" -le 2 ] && [ -n "$1" ] && [ "${#1}" -lt 128 ] && _pt_plain "$1${2-}"; then
 			_pt_now
-			command printf '%s\t%s\t%s\t%s\n' "$1" "$$$_pt_key" "$_pt_t" "${2-}" >>"$PTRACE_SPOOL" || :
+			\command printf '%s\t%s\t%s\t%s\n' "$1" "$$$_pt_key" "$_pt_t" "${2-}" >>"$PTRACE_SPOOL" || :
 		else
 			_pt_slowly "$@" || :
 		fi
@@ -47,7 +47,7 @@ _pt_known() {
 	esac
 	[ ! -L "$_pt_dir" ] && [ -f "${_pt_dir%/*}/s-${_pt_dir##*/l-}" ] || return
 	[ -f "$PTRACE_SPOOL" ] && [ ! -L "$PTRACE_SPOOL" ] && [ -f "$_pt_dir/state" ] && [ ! -L "$_pt_dir/state" ] || return
-	IFS='' read -r _pt_word <"$_pt_dir/state" || :
+	IFS='' \command read -r _pt_word <"$_pt_dir/state" || :
 	case $_pt_word in
 	'ptrace-spool '* | '') _pt_spool=$PTRACE_SPOOL ;;
 	*) return 1 ;;
@@ -59,7 +59,7 @@ _pt_known() {
 _pt_now() {
 	_pt_t=${EPOCHREALTIME-}
 	if [ -z "$_pt_t" ]; then
-		IFS=' ' read -r _pt_t _pt_c </proc/uptime && _pt_t=+$_pt_t || _pt_t=
+		IFS=' ' \command read -r _pt_t _pt_c </proc/uptime && _pt_t=+$_pt_t || _pt_t=
 	fi
 }
 
@@ -76,7 +76,7 @@ _pt_slowly() {
 	_pt_now
 	_pt_n=${1-} _pt_d=${2-} _pt_max=${PTRACE_SPOOL##*.}
 	if [ "$#" -gt 2 ]; then
-		shift 2
+		\shift 2
 		for _pt_c; do
 			_pt_d="$_pt_d $_pt_c"
 		done
@@ -94,15 +94,15 @@ _pt_slowly() {
 		_pt_plain "$_pt_d" || _pt_escape
 	fi
 	{
-		command printf "%s\\t%s\\t%s\\t%.$((4040 - ${#_pt_n}))s\\n" "$_pt_n" "$$$_pt_key" "$_pt_t" "$_pt_d"
+		\command printf "%s\\t%s\\t%s\\t%.$((4040 - ${#_pt_n}))s\\n" "$_pt_n" "$$$_pt_key" "$_pt_t" "$_pt_d"
 		# After an append the position is the size of the file.
-		read -r _pt_pos </proc/self/fdinfo/1
+		\command read -r _pt_pos </proc/self/fdinfo/1
 	} >>"$PTRACE_SPOOL" || return
 	_pt_left=63 _pt_shut=
 	_pt_pos=${_pt_pos#pos:?}
 	case $_pt_pos:$_pt_max in
 	[1-9]*:[1-9]*)
-		if [ "$_pt_pos" -gt "$((_pt_max / 2))" ] && ! command "$_pt_event" --take-spool </dev/null >/dev/null && [ "$_pt_pos" -gt "$_pt_max" ]; then
+		if [ "$_pt_pos" -gt "$((_pt_max / 2))" ] && ! \command "$_pt_event" --take-spool </dev/null >/dev/null && [ "$_pt_pos" -gt "$_pt_max" ]; then
 			# No consumer is active, and none can be started.
 			_pt_left=0 _pt_shut=1
 		fi
@@ -134,7 +134,7 @@ pt_begin() {
 	2) pt "$1.begin" "$2" ;;
 	*) _pt_more begin "$@" ;;
 	esac
-}
+} 2>/dev/null
 
 pt_end() {
 	case $# in
@@ -142,12 +142,12 @@ pt_end() {
 	2) pt "$1.end" "$2" ;;
 	*) _pt_more end "$@" ;;
 	esac
-}
+} 2>/dev/null
 
 # _pt_more END NAME DATA...
 _pt_more() {
 	_pt_m=$? _pt_e=$2.$1 _pt_j=$3
-	shift 3
+	\shift 3
 	for _pt_c; do
 		_pt_j="$_pt_j $_pt_c"
 	done
@@ -161,44 +161,56 @@ _pt_more() {
 # pt_step NAME CMD... runs CMD in a span. With set -e, a failure within a function must
 # still end the script.
 pt_step() {
-	_pt_enter
-	_pt_t=''
-	[ -z "${TRACEPARENT-}" ] || _pt_context || _pt_t=''
-	set -- "$_pt_c" "$_pt_span" "$_pt_t" "${TRACEPARENT-}" "$@"
-	_pt_span=$1 _pt_key=${1:+:$1${2:+:$2}}
-	if [ -n "$3" ]; then
-		_pt_key=:$1:$2:$3:$_pt_j
-		TRACEPARENT=$3
-	fi
-	pt "${5-}.begin" || :
-	_pt_key=
-	if _pt_exits "${6-}"; then
-		_pt_run "$@"
-		set -- "$1" "$2" "$3" "$4" "${5-}" "$?"
-	elif _pt_run "$@"; then
-		set -- "$1" "$2" "$3" "$4" "${5-}" 0
+	if {
+		_pt_enter "$@" || :
+		[ "$#" -eq 0 ] || \shift
+		_pt_exits "${1-}"
+	} 2>/dev/null; then
+		"$@"
+		{ _pt_status=$?; } 2>/dev/null
+	elif "$@"; then
+		{ _pt_status=0; } 2>/dev/null
 	else
-		set -- "$1" "$2" "$3" "$4" "${5-}" "$?"
+		{ _pt_status=$?; } 2>/dev/null
 	fi
-	# CMD may have changed it.
-	if [ -n "$3" ] && [ "${TRACEPARENT-}" = "$3" ]; then
-		TRACEPARENT=$4
-	fi
-	_pt_span=$2 _pt_key=${1:+:$1}
-	pt "$5.end" "$6" || :
-	_pt_key=
-	return "$6"
+	{
+		_pt_leave "$_pt_status" || :
+		return "$_pt_status"
+	} 2>/dev/null
 }
 
-# _pt_enter sets _pt_c to the key of a new span, unique in the script: background jobs may
-# have spans of the same name at the same time.
+# _pt_enter [NAME]... begins a span. Its key is unique in the script: background jobs may have
+# spans of the same name at the same time. The variables of the spans around it have numbers.
 _pt_enter() {
-	_pt_c=
-	[ -n "${PTRACE_SPOOL-}" ] || return 0
-	IFS=' ' read -r _pt_c _pt_r </proc/self/stat || return 0
-	_pt_spans=$((_pt_spans + 1))
-	_pt_c=$_pt_c.$_pt_spans
-} 2>/dev/null
+	_pt_c='' _pt_t='' _pt_deep=$((_pt_deep + 1))
+	if [ -n "${PTRACE_SPOOL-}" ] && IFS=' ' \command read -r _pt_c _pt_r </proc/self/stat; then
+		_pt_spans=$((_pt_spans + 1))
+		_pt_c=$_pt_c.$_pt_spans
+	fi
+	[ -z "${TRACEPARENT-}" ] || _pt_context || _pt_t=''
+	eval "_pt_name_$_pt_deep=\${1-} _pt_span_$_pt_deep=\$_pt_span _pt_new_$_pt_deep=\$_pt_t _pt_old_$_pt_deep=\${TRACEPARENT-}"
+	_pt_key=${_pt_c:+:$_pt_c${_pt_span:+:$_pt_span}}
+	if [ -n "$_pt_t" ]; then
+		_pt_key=:$_pt_c:$_pt_span:$_pt_t:$_pt_j
+		TRACEPARENT=$_pt_t
+	fi
+	_pt_span=$_pt_c
+	pt "${1-}.begin" || :
+	_pt_key=
+}
+
+# _pt_leave STATUS ends the span.
+_pt_leave() {
+	_pt_key=${_pt_span:+:$_pt_span}
+	eval "_pt_c=\$_pt_name_$_pt_deep _pt_span=\$_pt_span_$_pt_deep _pt_t=\$_pt_new_$_pt_deep _pt_r=\$_pt_old_$_pt_deep"
+	_pt_deep=$((_pt_deep - 1))
+	# CMD may have changed it.
+	if [ -n "$_pt_t" ] && [ "${TRACEPARENT-}" = "$_pt_t" ]; then
+		TRACEPARENT=$_pt_r
+	fi
+	pt "$_pt_c.end" "$1" || :
+	_pt_key=
+}
 
 # _pt_context makes the trace context of a new span with the key _pt_c: it sets _pt_t to the value of
 # TRACEPARENT, and _pt_j to what the line of the spool has behind it. It fails if the value that came in
@@ -238,7 +250,7 @@ _pt_context() {
 	*) _pt_m=03 ;;
 	esac
 	_pt_v=''
-	read -r _pt_v </proc/sys/kernel/random/uuid
+	\command read -r _pt_v </proc/sys/kernel/random/uuid
 	_pt_r=${_pt_v%%-*}${_pt_v#????????-????-????-????-????}
 	case ${#_pt_r}.$_pt_r in
 	16.*[!0]*) ;;
@@ -253,19 +265,13 @@ _pt_context() {
 	_pt_t=00-$_pt_d-$_pt_r-$_pt_m _pt_j=$_pt_n:$_pt_v
 } 2>/dev/null
 
-# _pt_run KEY AROUND CONTEXT CONTEXT_AROUND [NAME [CMD...]]
-_pt_run() {
-	shift "$(($# > 4 ? 5 : 4))"
-	"$@"
-}
-
 # _pt_exits CMD succeeds if a failure within CMD may end the script.
 _pt_exits() {
 	case $- in
 	*e*) ;;
 	*) return 1 ;;
 	esac
-	case $(command -v -- "$1") in
+	case $(\command -v -- "$1") in
 	/*) return 1 ;;
 	esac
 }

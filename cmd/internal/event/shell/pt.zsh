@@ -1,17 +1,20 @@
 # Trace points for zsh, see ptrace-event(1). Each call appends one line to the file
-# $PTRACE_SPOOL. In the functions descriptor 2 leads to /dev/null, which hides error messages
-# and the output of XTRACE.
+# $PTRACE_SPOOL. In the functions descriptor 2 leads to /dev/null, which hides error messages.
+# A redirection of a command turns XTRACE off before the command is traced, which zsh
+# otherwise shows in what "." and eval run. At the end of a function LOCAL_OPTIONS restores it.
 : "${_pt_event:=ptrace-event}"
 builtin typeset -g -i _pt_left=0 _pt_lost=0 _pt_shut=0 _pt_spans=0
+builtin typeset -g -A _pt_opt
 builtin typeset -g _pt_spool='' _pt_span='' _pt_with='' _pt_odd=''
 builtin zmodload zsh/datetime 2>/dev/null || :
+builtin zmodload zsh/parameter 2>/dev/null || : # options
 # printf would keep what it could not write, and write it with the next output of the script.
 _pt_write=(printf %s)
 if builtin zmodload zsh/system 2>/dev/null; then
 	_pt_write=(syswrite --) # a name may begin with a hyphen
 fi
 
-pt() {
+pt() { {
 	builtin local _pt_s="$?"
 	# With ERR_EXIT, keeping the status would end the script after "cmd || pt failed".
 	if [[ -o errexit || -o errreturn ]]; then
@@ -26,7 +29,7 @@ pt() {
 		_pt_slowly "$@"
 	fi
 	return "$_pt_s"
-} 2>/dev/null
+} 2>"/dev/null${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}" }
 
 # _pt_known succeeds if $PTRACE_SPOOL is the spool of a stream. The functions write to no other
 # file and create none.
@@ -84,43 +87,54 @@ _pt_slowly() {
 	fi
 }
 
-pt_begin() {
-	pt "${1-}.begin" "${@:2}"
-}
+pt_begin() { {
+	{ pt "${1-}.begin" "${@:2}"; } always { builtin setopt local_options; }
+} 2>"/dev/null${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}" }
 
-pt_end() {
-	pt "${1-}.end" "${@:2}"
-}
+pt_end() { {
+	{ pt "${1-}.end" "${@:2}"; } always { builtin setopt local_options; }
+} 2>"/dev/null${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}" }
 
 # pt_step NAME CMD... runs CMD in a span. With ERR_EXIT, a failure within a function must
 # still end the script.
 pt_step() {
-	builtin local _pt_s=0 _pt_w= _pt_around=$_pt_span _pt_t= _pt_before=${TRACEPARENT-}
-	# Background jobs may have spans of the same name at the same time.
-	_pt_spans=$(( _pt_spans + 1 ))
-	builtin local _pt_span=${sysparams[pid]-}
-	_pt_span=${_pt_span:+$_pt_span.$_pt_spans}
-	_pt_with=${_pt_span:+:$_pt_span${_pt_around:+:$_pt_around}}
-	# An if command would cost two more system calls here, and below.
-	[[ -z $_pt_before || -z $_pt_span ]] || ! _pt_context || TRACEPARENT=$_pt_t
-	pt "${1-}.begin" || :
-	_pt_with=
-	if [[ -o errexit || -o errreturn ]]; then
-		_pt_w=$(builtin whence -w -- "${2-}") || :
-	fi
-	case $_pt_w in # not one pattern, which cannot be read where zsh acts as sh
-	*function | *builtin | *alias | *reserved)
+	if {
+		# As sh, zsh splits the words of local.
+		builtin local _pt_s _pt_w _pt_around _pt_t _pt_before
+		_pt_s=0 _pt_w='' _pt_around=$_pt_span _pt_t='' _pt_before=${TRACEPARENT-}
+		# Background jobs may have spans of the same name at the same time.
+		_pt_spans=$(( _pt_spans + 1 ))
+		builtin local _pt_span
+		_pt_span=${sysparams[pid]-}
+		_pt_span=${_pt_span:+$_pt_span.$_pt_spans}
+		_pt_with=${_pt_span:+:$_pt_span${_pt_around:+:$_pt_around}}
+		# An if command would cost two more system calls here, and below.
+		[[ -z $_pt_before || -z $_pt_span ]] || ! _pt_context || TRACEPARENT=$_pt_t
+		pt "${1-}.begin" || :
+		_pt_with=
+		if [[ -o errexit || -o errreturn ]]; then
+			_pt_w=$(builtin whence -w -- "${2-}") || :
+		fi
+		# Not one pattern, which cannot be read where zsh acts as sh.
+		if [[ $_pt_w == *function || $_pt_w == *builtin || $_pt_w == *alias || $_pt_w == *reserved ]]; then
+			[[ -z ${_pt_opt[x]} ]] || builtin setopt xtrace
+		else
+			[[ -n ${_pt_opt[x]} ]] && ! builtin setopt xtrace
+		fi
+	} 2>"/dev/null${${_pt_opt[x]::=${(M)-:#*x*}}:+}${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}"; then
 		"${@:2}"
-		_pt_s=$?
-		;;
-	*) "${@:2}" || _pt_s=$? ;;
-	esac
-	# The command may have changed it.
-	[[ -z $_pt_t || ${TRACEPARENT-} != "$_pt_t" ]] || TRACEPARENT=$_pt_before
-	_pt_with=${_pt_span:+:$_pt_span}
-	pt "${1-}.end" "$_pt_s" || :
-	_pt_with=
-	return "$_pt_s"
+		{ _pt_s=$?; [[ -z ${_pt_opt[x]} ]] || builtin setopt xtrace; } 2>"/dev/null${${_pt_opt[x]::=${(M)-:#*x*}}:+}${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}"
+	else
+		"${@:2}" || { _pt_s=$?; [[ -z ${_pt_opt[x]} ]] || builtin setopt xtrace; } 2>"/dev/null${${_pt_opt[x]::=${(M)-:#*x*}}:+}${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}"
+	fi
+	{
+		# The command may have changed it.
+		[[ -z $_pt_t || ${TRACEPARENT-} != "$_pt_t" ]] || TRACEPARENT=$_pt_before
+		_pt_with=${_pt_span:+:$_pt_span}
+		pt "${1-}.end" "$_pt_s" || :
+		_pt_with=
+		{ return "$_pt_s"; } always { [[ -z ${_pt_opt[x]} ]] || builtin setopt xtrace; }
+	} 2>"/dev/null${${_pt_opt[x]::=${(M)-:#*x*}}:+}${${(M)-:#*x*}:+${${options[xtrace]::=off}:+}}"
 }
 
 # _pt_context makes the trace context of a new span: it sets _pt_t to the value of TRACEPARENT, and adds

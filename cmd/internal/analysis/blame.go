@@ -411,10 +411,9 @@ func (a *Analysis) blame() {
 	slices.SortStableFunc(a.blamed, func(x, y *Failure) int { return cmp.Compare(end(y), end(x)) })
 }
 
-// Tolerated reports whether a command failed, and did not make the first command of its log fail. What
-// ends after the time limit of that one has passed may have been ended with it.
+// Tolerated reports whether a command failed, and did not make the first command of its log fail.
 func (a *Analysis) Tolerated(c *Command) bool {
-	return c.Failed() && Fate{c.fate, a.sources[c.Source], sum(c.Start, c.Wall)}.Tolerated()
+	return c.Failed() && Fate{c.fate, a.sources[c.Source]}.Tolerated()
 }
 
 // maxOutputs bounds the failures whose output is kept, the latest.

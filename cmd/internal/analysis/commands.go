@@ -137,6 +137,9 @@ func (p *processes) record(q *process, at int64, state State, d *posixtrace.Exit
 	failed := c.Failed()
 	if failed {
 		c.fate = q.theFate()
+		if q.src.timeout != nil {
+			c.fate.blamed = true // the end of the time may have ended it, too
+		}
 	}
 	if b != nil {
 		b.endProcess(q, at, state, d, &c)

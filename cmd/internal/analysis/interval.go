@@ -42,14 +42,12 @@ type Interval struct {
 type Fate struct {
 	fate   *fate
 	source *Source
-	end    int64
 }
 
-// Tolerated reports whether a command failed, and did not make the first command of its log fail. What
-// ends after the time limit of that one has passed may have been ended with it.
+// Tolerated reports whether a command failed, and did not make the first command of its log fail.
 func (f Fate) Tolerated() bool {
 	s := f.source
-	return s != nil && s.ended && (s.failure == nil || f.fate != nil && !f.fate.counted()) && (s.timeout == nil || f.end < s.timeout.At)
+	return s != nil && s.ended && (s.failure == nil || f.fate != nil && !f.fate.counted())
 }
 
 // With returns the fate of a failure and of another one in the same log. One of several that differ is
@@ -58,7 +56,6 @@ func (f Fate) With(other Fate) Fate {
 	if f.fate != other.fate {
 		f.fate = nil
 	}
-	f.end = max(f.end, other.end)
 	return f
 }
 
@@ -245,7 +242,7 @@ func (b *observer) endProcess(q *process, at int64, state State, d *posixtrace.E
 		iv.Exit = &b.exit
 	}
 	if c != nil {
-		iv.CPU, iv.Memory, iv.Delay, iv.Failed, iv.Fate = c.CPU, c.Memory, c.Delay, c.Failed(), Fate{c.fate, q.src, at}
+		iv.CPU, iv.Memory, iv.Delay, iv.Failed, iv.Fate = c.CPU, c.Memory, c.Delay, c.Failed(), Fate{c.fate, q.src}
 	}
 	b.report()
 }

@@ -47,7 +47,7 @@ type Fate struct {
 // Tolerated reports whether a command failed, and did not make the first command of its log fail.
 func (f Fate) Tolerated() bool {
 	s := f.source
-	return s != nil && s.ended && (s.failure == nil || f.fate != nil && !f.fate.counted())
+	return s != nil && s.ended && (s.failure == nil && s.timeout == nil || f.fate != nil && !f.fate.counted())
 }
 
 // With returns the fate of a failure and of another one in the same log. One of several that differ is

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"strconv"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
@@ -20,6 +21,7 @@ type lines struct {
 
 	omittedLines, omittedBytes uint64
 	shortened                  uint64 // lines longer than maxLine
+	near                       bool   // one of standard output and one of standard error lie within nearLines
 }
 
 // lineBlock is a run of lines.
@@ -50,6 +52,8 @@ const (
 	lineCost = 5
 	// maxLine bounds a line.
 	maxLine = 1 << 16
+	// nearLines is how long after a line on one pipe one on another may be read that was written before it.
+	nearLines = int64(time.Millisecond)
 )
 
 // separator stands between two lines in the JSON.
@@ -93,6 +97,9 @@ func (l *lines) add(rec *posixtrace.Record, source int32) {
 		}
 	}
 	if !joined {
+		if n := len(b.lines); n > 0 && b.lines[n-1].source == source && b.lines[n-1].stream&^returned != stream && since(rec.UnixNano, b.lines[n-1].at) < nearLines {
+			l.near = true
+		}
 		if !l.full && len(b.text)+lineCost*len(b.lines) >= l.room/4 {
 			l.full = true
 			l.last = append(l.last, lineBlock{})

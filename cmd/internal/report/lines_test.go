@@ -66,3 +66,24 @@ func TestNewlineInLine(t *testing.T) {
 		t.Errorf("lines: %q", r.Text)
 	}
 }
+
+// The page says that lines of two pipes may have changed places, if some of them lie close together.
+func TestLinesOfTwoPipes(t *testing.T) {
+	line := func(text string) []byte { return (&posixtrace.OutputData{Line: []byte(text)}).Append(nil) }
+	for _, c := range []struct {
+		at     int64 // of the second line
+		stream posixtrace.EventID
+		want   bool
+	}{
+		{3, posixtrace.EventOutputStderr, true},
+		{3, posixtrace.EventOutputStdout, false},
+		{9, posixtrace.EventOutputStderr, false},
+	} {
+		w := newRun()
+		w.event(3, posixtrace.EventOutputStdout, 1, 1, line("a"))
+		w.event(c.at, c.stream, 1, 1, line("b"))
+		if html, _ := w.page(t, Facts{}); strings.Contains(html, "may have changed places") != c.want {
+			t.Errorf("after %d ms, %v: want the note: %v", c.at-3, c.stream, c.want)
+		}
+	}
+}

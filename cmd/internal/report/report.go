@@ -164,6 +164,9 @@ func (r *Run) leftOut() (list []string) {
 	add(r.shortened, "command, span or call", "commands, spans and calls", " with more than 1 KB of arguments or data (a call: 256 bytes): the rest is left out")
 	add(r.forgotten, "short command, span or call", "short commands, spans and calls", " without their arguments or data, for which the page has no room")
 	add(o.bytes, "byte", "bytes", " of output, arguments and data are left out in all")
+	if r.lines.near {
+		list = append(list, "standard output and error are two pipes: lines of both that lie close together may have changed places; sh -c 'COMMAND 2>&1' keeps their order")
+	}
 	if r.from < r.to && since(r.to, r.from) > maxNumber {
 		list = append(list, "the times of the events are more than a hundred days apart: the clock may have jumped, and the timeline ends early")
 	}

@@ -76,16 +76,21 @@ func (n *Names) lockFile(wait time.Duration) error {
 		if err == nil && (st.Nlink > 0 || !n.findDir()) {
 			return nil // without a directory, it still serves the processes that have it open
 		}
-		n.f.Close()
 		n.setFile(nil)
 	}
 	return fmt.Errorf("names of family %016x: %w", n.family, syscall.EAGAIN)
 }
 
-func (n *Names) setFile(f *os.File) {
+// setFile replaces the file and closes the old one, which another goroutine may read with n.mu held.
+func (n *Names) setFile(f *os.File) error {
 	n.mu.Lock()
+	defer n.mu.Unlock()
+	old := n.f
 	n.f = f
-	n.mu.Unlock()
+	if old == nil {
+		return nil
+	}
+	return old.Close()
 }
 
 // Family returns the family.
@@ -95,12 +100,7 @@ func (n *Names) Family() uint64 { return n.family }
 func (n *Names) Close() error {
 	n.adding.Lock()
 	defer n.adding.Unlock()
-	if n.f == nil {
-		return nil
-	}
-	err := n.f.Close()
-	n.setFile(nil)
-	return err
+	return n.setFile(nil)
 }
 
 func (n *Names) lookup(k key) event.ID {

@@ -356,3 +356,21 @@ func TestStoppedLockHolderBlocksNoReader(t *testing.T) {
 		t.Errorf("Open afterwards: %v, %v", added, err)
 	}
 }
+
+// Close does not take the file from a goroutine that reads it: its descriptor may be another file's.
+func TestNamesCloseWhileRead(t *testing.T) {
+	d := testDir(t)
+	for range 100 {
+		n := openNames(t, d)
+		var readers sync.WaitGroup
+		for range 2 {
+			readers.Go(func() {
+				for range 20 {
+					n.All()
+				}
+			})
+		}
+		n.Close()
+		readers.Wait()
+	}
+}

@@ -305,6 +305,9 @@ func calls(d *compare.Difference) string {
 	if several := d.What == compare.SystemCall || isTotal(d); !several && max(d.Count.Old, d.Count.New) <= 1 {
 		return ""
 	}
+	if d.What == compare.Line {
+		return ", " + often(max(d.Count.Old, d.Count.New))
+	}
 	if d.Count.Old == d.Count.New || d.How == compare.Added {
 		return " in " + strconv.FormatInt(d.Count.New, 10) + overlap(d)
 	}

@@ -27,6 +27,11 @@ const None = "none"
 // Words returns the words.
 func Words() []string { return slices.Sorted(maps.Keys(words)) }
 
+// Sources returns the words that name events.
+func Sources() []string {
+	return slices.DeleteFunc(Words(), func(w string) bool { return w == None })
+}
+
 // IsWord reports whether an item of an event set is a word.
 func IsWord(item string) bool {
 	_, ok := words[item]

@@ -94,7 +94,7 @@ func (b *Builder) Tree(a *analysis.Analysis) *Tree {
 	for i := range t.Nodes {
 		n := &t.Nodes[i]
 		n.Parent = t.around(n, t.find(n.parent, i))
-		n.Tolerated = n.fate.Tolerated()
+		n.Tolerated = n.Failed && n.fate.Tolerated()
 		if o := b.omitted[n.id]; o != nil {
 			n.Omitted, n.OmittedLongest, n.OmittedTime = o.count, o.longest, o.time
 		}

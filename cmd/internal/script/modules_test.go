@@ -215,7 +215,7 @@ func licenceKind(text string) string {
 // ptrace-event runs once for each event of a script. It links what it needs and no more: no
 // output forms and no tables.
 func TestEventPackages(t *testing.T) {
-	want := []string{"callset", "capture", "child", "cli", "escape", "event", "idle", "original", "packet", "plain", "process", "redact", "reopen", "signals", "spool", "streams", "target", "tracecontext", "untraced"}
+	want := []string{"callset", "capture", "child", "cli", "escape", "event", "idle", "load", "original", "packet", "plain", "process", "redact", "reopen", "signals", "spool", "streams", "target", "tracecontext", "untraced"}
 	out, err := exec.Command("go", "list", "-deps", "../../ptrace-event").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ func NoteUnmatched(env *cli.Env, asked []string, types []posixtrace.EventType) {
 		case slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, p+".") }):
 			env.NoteHint("no event type '"+p+"'", "did you mean '"+p+".*'?")
 		default:
-			env.NoteHint("no event type '"+p+"'", cli.DidYouMean(p, slices.Concat(names, eventset.Words())))
+			env.NoteHint("no event type '"+p+"'", cli.DidYouMean(p, slices.Concat(names, eventset.Sources())))
 		}
 	}
 }

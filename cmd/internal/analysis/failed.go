@@ -139,7 +139,9 @@ func (t *tail) add(at int64, text []byte, returned bool) {
 		t.n--
 	}
 	slot := &t.kept[t.n%lookedLines]
-	slot.at, slot.text, slot.overwritten = at, append(slot.text[:0], text...), returned
+	slot.at, slot.overwritten = at, returned
+	slot.text = slot.text[:0]
+	slot.text = append(slot.text, text...)
 	t.n++
 }
 

@@ -25,6 +25,7 @@ type job struct {
 	since, until int64
 	progress     *progress.Line
 	readOn       bool // an interrupt does not end reading, except from a pipe
+	empty        bool // nothing was to send, which is reported
 }
 
 func export(env *cli.Env, args *cli.Args) error {
@@ -131,7 +132,7 @@ func (j *job) report() {
 			j.env.Note(l.Name + ": " + cli.Plural(st.Lost+st.LogLost, "event was", "events were") + " lost")
 		}
 	}
-	if sound {
+	if sound && !j.empty {
 		j.noteOutside()
 	}
 	if asked := selection.Asked(j.opt.sel.Include, j.opt.sel.Exclude); len(asked) > 0 && sound {

@@ -66,7 +66,7 @@ func (j *job) sendLogs() error {
 	}
 	text, failed := s.Result()
 	if s.Idle() {
-		text, failed = "nothing to send: no event is selected", true
+		text, failed, j.empty = "nothing to send: no event is selected", true, true
 	}
 	switch {
 	case text == "":

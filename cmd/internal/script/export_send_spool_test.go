@@ -149,8 +149,8 @@ func TestSendNothing(t *testing.T) {
 	c.Start()
 	for _, none := range []string{"-x@all", "-p1", "-T1", "--since=2100-01-01T00:00:00Z", "--until=2001-01-01T00:00:00Z"} {
 		args := []string{"--endpoint=" + c.URL, none, "a.trace"}
-		s.want(t, nil, args, 0, `^ptrace-export: nothing to send: no event is selected(\nptrace-export: no event (since|before) .*)?$`)
-		s.want(t, nil, append(args, "--strict"), 1, `^ptrace-export: nothing to send: no event is selected(\nptrace-export: no event (since|before) .*)?$`)
+		s.want(t, nil, args, 0, `^ptrace-export: nothing to send: no event is selected$`)
+		s.want(t, nil, append(args, "--strict"), 1, `^ptrace-export: nothing to send: no event is selected$`)
 	}
 	if n := len(c.took(t)); n > 0 {
 		t.Errorf("%d batches", n)

@@ -15,17 +15,19 @@ export function differences(values) {
 	return varints(values.map((v, i) => v - (i ? values[i - 1] : 0)));
 }
 
+// A report leaves out of a line the sequences that erase behind the cursor, as gcc writes them after colours.
+const erasing = /\x1b\[0?K/g;
+
 // Characters that a report has as escapes only.
 const hidden = /[\0-\x08\x0a-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/g;
 
 function escaped(c) {
-	const n = c.codePointAt(0);
-	return c === "\n" ? "\\n" : n < 256 ? "\\x" + n.toString(16).padStart(2, "0") : "\\u" + n.toString(16).padStart(4, "0");
+	return c === "\n" ? "\\n" : Array.from(Buffer.from(c), byte => "\\x" + byte.toString(16).padStart(2, "0")).join("");
 }
 
 // marked is a line of output with marks around its escapes, and with its colours.
 function marked(text) {
-	return text.replace(hidden, (c, at) => (/^\x1b\[[0-9;:]{0,61}m/.test(text.slice(at, at + 64)) ? c : "\ufdd0" + escaped(c) + "\ufdd1"));
+	return text.replace(erasing, "").replace(hidden, (c, at, whole) => (/^\x1b\[[0-9;:]{0,61}m/.test(whole.slice(at, at + 64)) ? c : "\ufdd0" + escaped(c) + "\ufdd1"));
 }
 
 // Trace collects lanes, spans, marks and lines, in any order, and writes the JSON of a run.

@@ -21,6 +21,7 @@ wait
 sh -c 'exec sleep 0.3'
 pt_step hostile.step true '</script><script>alert(1)</script>'
 printf '\\033]0;title\\007</script><script>alert(2)</script>\\xe2\\x80\\xae\\xff\\n' >&2
+printf '\\033[01m\\033[Kjv.c:42:\\033[m\\033[K \\033[01;35m\\033[Kwarning: \\033[m\\033[Kx\\n' >&2
 pt_step test.limits sh -c 'echo broken >&2; exit 3'
 `;
 
@@ -42,7 +43,11 @@ test("a script with steps: spans drawn are those of the log, the slowest is name
 		assert.equal(await p.evaluate("report.timelines[0].layout.shown"), wanted, name);
 		assert.equal(await p.evaluate("report.runs[0].lines.n"), lines, name);
 		assert.match(await p.innerText("#verdict"), /status 3[^]*sleep 0\.3/, name);
-		assert.ok((await p.innerText(".lines")).includes("</script><script>alert(2)</script>\\u202e"), name);
+		const texts = p.locator(".lines .text"), shown = await texts.allInnerTexts();
+		assert.ok(shown.includes("\\x1b]0;title\\x07</script><script>alert(2)</script>\\xe2\\x80\\xae\\xff"), name + ": " + shown.join("\n"));
+		assert.deepEqual(await texts.locator(".escaped").allInnerTexts(), ["\\x1b", "\\x07", "\\xe2\\x80\\xae", "\\xff"], name);
+		assert.ok(shown.includes("jv.c:42: warning: x"), name + ": " + shown.join("\n"));
+		assert.equal(await texts.locator(".sgr-bold.f5").innerText(), "warning: ", name);
 		assert.match(await p.innerText("#chain"), /sleep 0\.3/);
 		assert.equal(await p.locator("#differences, nav a[href='#differences']").count(), 0);
 		const links = await p.$$eval("tr[data-span]", rows => rows.map(r => [Number(r.dataset.run), Number(r.dataset.span), r.cells[0].innerText]));

@@ -8,7 +8,7 @@ import { Trace, differences, varints } from "./encode.mjs";
 
 const js = path.join(path.dirname(new URL(import.meta.url).pathname), "../page/js");
 const names = ["format", "escape", "ansi", "data", "tree", "groups", "lanes", "axis", "curves"];
-const exported = ["decodeColumn", "decodeTimes", "decodeReport", "DataError", "parseLine", "plainStyle", "plainText", "visible", "excerpt", "duration", "clock", "percent", "ticks", "tickLabel", "grow", "Layout", "around", "inside", "spanAt", "eventRate", "busiest", "groupOf", "groupLeast", "Tally"];
+const exported = ["decodeColumn", "decodeTimes", "decodeReport", "DataError", "parseLine", "plainStyle", "plainText", "visible", "characters", "beginning", "withoutColours", "excerpt", "duration", "clock", "percent", "ticks", "tickLabel", "grow", "Layout", "around", "inside", "spanAt", "eventRate", "busiest", "groupOf", "groupLeast", "Tally"];
 const page = vm.runInThisContext("(() => {" + names.map(n => fs.readFileSync(path.join(js, n + ".js"), "utf8")).join("\n") + "\nreturn {" + exported.join(",") + "}; })()");
 
 test("columns of numbers", () => {
@@ -55,6 +55,17 @@ test("texts", () => {
 	assert.equal(page.visible("a\ufdd0\\x1b\ufdd1\ufdd0\\x07\ufdd1b"), "a\\x1b\\x07b");
 	assert.equal(page.excerpt("xxx🙂x", 4), "xxx…");
 	assert.equal(page.excerpt("x".repeat(9), 4), "xxxx…");
+	const escape = "\ufdd0\\x1b\ufdd1";
+	assert.equal(page.excerpt("a" + escape.repeat(3) + "b", 3), "a\\x1b\\x1b…");
+	assert.equal(page.excerpt("a" + escape.repeat(3) + "b", 5), "a\\x1b\\x1b\\x1bb");
+	assert.equal(page.characters("a" + escape.repeat(3) + "b"), 5);
+	for (const text of [escape.repeat(9), "a" + escape + "bc" + escape + "\x1b[1m🙂x\x1b[38;5;208m", "\ufdd0cut", "x\ufdd0", "plain"]) {
+		for (let n = 1; n < 40; n++) {
+			const part = page.beginning(text, n), count = page.characters(part);
+			assert.ok(text.startsWith(part) && count <= n && (part === text || count > n - 20), n + " of " + JSON.stringify(text));
+			if (part !== text) assert.ok(!/\ufdd0[^\ufdd1]*$|\x1b[^m]*$|[\ud800-\udbff]$/.test(part), n + " of " + JSON.stringify(text));
+		}
+	}
 });
 
 test("durations and the scale of time", () => {

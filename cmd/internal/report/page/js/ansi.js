@@ -20,8 +20,12 @@ function parseLine(text, style) {
 	return { segments, style };
 }
 
+function withoutColours(text) {
+	return text.includes("\x1b") ? text.replace(sequence, "") : text;
+}
+
 function plainText(text) {
-	return visible(text.includes("\x1b") ? text.replace(sequence, "") : text);
+	return visible(withoutColours(text));
 }
 
 function applySGR(style, parameters) {

@@ -107,18 +107,16 @@ class Output {
 	}
 
 	fill(body, text, i) {
-		const { segments } = parseLine(text.slice(0, lineLength), this.styleAt(i));
-		const matches = matchesIn(segments.map(s => s.text).join(""), this.query);
+		const part = beginning(text, lineLength), { segments } = parseLine(part, this.styleAt(i));
+		const matches = matchesIn(plainText(part), this.query);
 		let offset = 0;
-		for (const s of segments) {
-			appendSegment(body, s, offset, matches);
-			offset += s.text.length;
-		}
-		if (text.length <= lineLength) {
+		for (const s of segments) offset = appendSegment(body, s, offset, matches);
+		const left = part.length < text.length ? characters(withoutColours(text.slice(part.length))) : 0;
+		if (!left) {
 			if (this.run.lines.stream[i] & lineFlag.returned) body.append(element("span", { class: "returned", text: "\\r", attributes: { title: "ended by a carriage return" } }));
 			return;
 		}
-		body.append(element("button", { class: "more", text: count(text.length - lineLength) + " more characters", attributes: { type: "button" }, click: () => this.link(i) }));
+		body.append(element("button", { class: "more", text: count(left) + " more characters", attributes: { type: "button" }, click: () => this.link(i) }));
 	}
 
 	// styleAt is the style that the lines before leave, of the same stream.
@@ -192,29 +190,30 @@ function matchesIn(text, query) {
 	return list;
 }
 
-// appendSegment adds a piece of a line, which begins at an offset: its style, escapes in red,
-// matches of the search marked.
+// appendSegment adds a piece of a line, which begins at an offset in the visible text: its style,
+// escapes in red, matches of the search marked. It returns the offset of the next piece.
 function appendSegment(parent, { text, style }, offset, matches) {
 	const target = style === plainStyle ? parent : parent.appendChild(styled(style));
-	let done = 0;
-	for (const match of matches) {
-		const from = Math.max(match[0] - offset, 0), to = Math.min(match[1] - offset, text.length);
-		if (from >= to) continue;
-		appendVisible(target, text.slice(done, from));
-		appendVisible(target.appendChild(element("mark")), text.slice(from, to));
-		done = to;
+	for (const [k, part] of text.split(escapes).entries()) {
+		if (!part) continue;
+		appendMarked(k % 2 ? target.appendChild(element("span", { class: "escaped" })) : target, part, offset, matches);
+		offset += part.length;
 	}
-	appendVisible(target, text.slice(done));
+	return offset;
 }
 
-function appendVisible(parent, text) {
-	let at = 0;
-	for (const m of text.includes("\ufdd0") ? text.matchAll(escapes) : []) {
-		if (m.index > at) parent.append(text.slice(at, m.index));
-		parent.append(element("span", { class: "escaped", text: m[1] }));
-		at = m.index + m[0].length;
+// appendMarked adds visible text, and takes the matches before it off the list.
+function appendMarked(parent, text, offset, matches) {
+	let done = 0;
+	while (matches.length && matches[0][1] <= offset) matches.shift();
+	for (const match of matches) {
+		const from = Math.max(match[0] - offset, 0), to = Math.min(match[1] - offset, text.length);
+		if (from >= to) break;
+		if (from > done) parent.append(text.slice(done, from));
+		parent.append(element("mark", { text: text.slice(from, to) }));
+		done = to;
 	}
-	if (at < text.length) parent.append(text.slice(at));
+	if (done < text.length) parent.append(text.slice(done));
 }
 
 function styled(style) {

@@ -13,7 +13,8 @@ function showPanel(report, timeline, item) {
 		element("p", { class: "kind", text: kind }), list);
 	if (text) {
 		panel.append(element("pre", { text: excerpt(text, panelText), attributes: { tabindex: "0", role: "region", "aria-label": texts } }));
-		if (text.length > panelText) panel.append(element("p", { class: "note", text: count(text.length - panelText) + " more characters" }));
+		const left = characters(text) - panelText;
+		if (left > 0) panel.append(element("p", { class: "note", text: count(left) + " more characters" }));
 	}
 	panel.append(tools(report, timeline, item));
 	panel.hidden = false;
@@ -62,9 +63,9 @@ function describe(run, { kind, index: i }) {
 	}
 	const cost = lineCost(run, i), until = i + 1 < run.lines.n ? "until next line" : "until the end";
 	return {
-		title: excerpt(plainText(run.lines.text[i]), 120) || "(empty line)", kind: run.lines.stream[i] & lineFlag.error ? "line of standard error" : "line of standard output",
+		title: excerpt(withoutColours(run.lines.text[i]), 120) || "(empty line)", kind: run.lines.stream[i] & lineFlag.error ? "line of standard error" : "line of standard output",
 		members: [...when(run, run.lines.time[i]), [until, isNaN(cost) ? "not recorded" : duration(cost)], ...where(run, run.lines.lane[i] - 1), ["line", count(i + 1) + " of " + count(run.lines.n)]],
-		text: plainText(run.lines.text[i]), texts: "Text",
+		text: withoutColours(run.lines.text[i]), texts: "Text",
 	};
 }
 

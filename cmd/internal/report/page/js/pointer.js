@@ -119,7 +119,7 @@ function tipText(run, { kind, index: i }) {
 	switch (kind) {
 	case "span": return excerpt(s[run.spans.name[i]], 160) + " · " + duration(run.spans.dur[i]) + (run.spans.count[i] > 1 ? " · " + count(run.spans.count[i]) + " merged" : "") + outcome(run.spans, i);
 	case "mark": return excerpt(s[run.marks.type[i]] + " " + s[run.marks.text[i]], 160);
-	case "line": return excerpt(plainText(run.lines.text[i]), 160);
+	case "line": return excerpt(withoutColours(run.lines.text[i]), 160);
 	default: return excerpt(s[run.lanes.name[i]], 160);
 	}
 }

@@ -28,7 +28,11 @@ func (r *Run) appendJSON(b []byte, room int) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = quote(b, s)
+		if r.strings.data[int32(i)] {
+			b = append(appendDataJSON(append(b, '"'), s), '"')
+		} else {
+			b = quote(b, s)
+		}
 	}
 	b = append(b, ']', ',')
 	r.lines.fit(room - (len(b) - start))
@@ -42,7 +46,7 @@ func (r *Run) appendLanes(b []byte) []byte {
 	l := &r.lanes
 	for _, i := range l.order {
 		n := &l.nodes[i]
-		name.add(uint64(r.strings.addString(n.name)))
+		name.add(uint64(r.strings.addName(n.name)))
 		if n.parent < 0 {
 			parent.add(0)
 		} else {

@@ -98,6 +98,30 @@ func (w *written) page(t *testing.T, f Facts) (html string, run *pagetest.Run) {
 	return b.String(), p.Runs[0]
 }
 
+// Data of events is shown as it was printed, as in the other forms, and names are shown strictly.
+func TestDataAsPrinted(t *testing.T) {
+	const data, strict = "\u26a0\ufe0f\u00a0x", `\xef\xb8\x8f\xc2\xa0x`
+	w := newRun()
+	w.exec(0, 10, "/bin/cc", data)
+	w.user(1, "pass.begin", 10, 10, data+"\t\x1b\u202e")
+	w.user(2, "tick", 10, 10, data)
+	w.user(3, "pass.end", 10, 10, "")
+	w.user(3, "pass.begin", 10, 10, "cc "+data) // also a name
+	w.user(4, "pass.end", 10, 10, "")
+	w.exit(6, 10, 0)
+	_, r := w.page(t, Facts{})
+	cc := find(t, r, "cc \u26a0"+strict)
+	if got := r.Strings[r.Spans["text"][cc]]; got != "/bin/cc '\u26a0"+strict+"'" {
+		t.Errorf("a command: %q", got)
+	}
+	if got, want := r.Strings[r.Spans["text"][find(t, r, "pass")]], data+"\t"+`\x1b\xe2\x80\xae`; got != want {
+		t.Errorf("data of an interval: %q, want %q", got, want)
+	}
+	if got, want := r.Strings[r.Marks["text"][0]], `"`+data+`"`; got != want {
+		t.Errorf("data of an event: %q, want %q", got, want)
+	}
+}
+
 // find returns the index of a span.
 func find(t *testing.T, r *pagetest.Run, name string) int {
 	t.Helper()

@@ -88,8 +88,8 @@ func (b *Builder) Finish(f Facts) *Run {
 	r.name(&b.spans, r.textRoom(&b.marks))
 	for i := range r.marks {
 		x := &r.marks[i]
-		x.kind = r.strings.addString(b.marks.types.list[x.kind])
-		x.text = r.strings.addString(b.marks.texts.list[x.text])
+		x.kind = r.strings.addName(b.marks.types.list[x.kind])
+		x.text = r.strings.addData(b.marks.texts.list[x.text])
 	}
 	for i := range r.spans {
 		if x := &r.spans[i]; x.kind == analysis.Process && x.flags&failed != 0 && x.fate.Tolerated() {
@@ -240,7 +240,12 @@ func (r *Run) name(s *spans, room int) {
 				}
 			}
 		}
-		x.name, x.data = r.strings.addString(label), r.strings.addString(text)
+		x.name = r.strings.addName(label)
+		if x.kind == analysis.Process {
+			x.data = r.strings.addName(text)
+		} else {
+			x.data = r.strings.addData(text)
+		}
 	}
 	for i := range r.lanes.nodes {
 		if n := &r.lanes.nodes[i]; n.name == "" {

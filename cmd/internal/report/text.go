@@ -15,6 +15,11 @@ func appendJSON[T string | []byte](b []byte, s T) []byte {
 	return appendInside(b, escape.AppendPrintable(nil, s))
 }
 
+// appendDataJSON appends data of an event, escaped as AppendLine says, as the inside of a JSON string.
+func appendDataJSON(b []byte, s string) []byte {
+	return appendInside(b, escape.AppendLine(nil, s))
+}
+
 // appendInside appends visible text as the inside of a JSON string.
 func appendInside(b, s []byte) []byte {
 	for _, c := range s {
@@ -82,10 +87,13 @@ func cut[T string | []byte](s T, n int) T { return s[:escape.Cut(s, n)] }
 type texts struct {
 	ids  map[string]int32
 	list []string
-	size int // about that of all in the JSON
+	size int            // about that of all in the JSON
+	data map[int32]bool // those that are data only, and no names
 }
 
-func newTexts() *texts { return &texts{ids: map[string]int32{"": 0}, list: []string{""}} }
+func newTexts() *texts {
+	return &texts{ids: map[string]int32{"": 0}, list: []string{""}, data: map[int32]bool{}}
+}
 
 func (t *texts) add(s []byte) int32 {
 	if id, ok := t.ids[string(s)]; ok {
@@ -99,6 +107,23 @@ func (t *texts) addString(s string) int32 {
 		return id
 	}
 	return t.put(s)
+}
+
+// addName adds a text that is shown as a name.
+func (t *texts) addName(s string) int32 {
+	id := t.addString(s)
+	delete(t.data, id)
+	return id
+}
+
+// addData adds a text that is shown as it was printed, unless it is a name, too.
+func (t *texts) addData(s string) int32 {
+	n := len(t.list)
+	id := t.addString(s)
+	if int(id) == n {
+		t.data[id] = true
+	}
+	return id
 }
 
 func (t *texts) put(s string) int32 {

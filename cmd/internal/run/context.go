@@ -12,6 +12,7 @@ func (s *session) contextEnv(environ []string) []string {
 	if s.context.Malformed != "" {
 		s.context.Malformed = tracecontext.Shown(s.redactText(s.context.Malformed))
 		s.env.Note("ignored: malformed " + s.context.Malformed)
+		s.stream.EventID(tracecontext.EventMalformed) // the command finds the type, and reports nothing again
 	}
 	if !s.context.Valid || !s.rec.Wants(posixtrace.EventProcContext) {
 		s.context.Valid = false

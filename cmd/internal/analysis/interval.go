@@ -50,8 +50,8 @@ func (f Fate) Tolerated() bool {
 	return s != nil && s.ended && (s.failure == nil && s.timeout == nil || f.fate != nil && !f.fate.counted())
 }
 
-// With returns the fate of a failure and of another one in the same log. One of several that differ is
-// unknown, unless the run succeeded.
+// With returns one fate for two failures in the same log. It is unknown if theirs differ, unless the run
+// succeeded and has tolerated both.
 func (f Fate) With(other Fate) Fate {
 	if f.fate != other.fate {
 		f.fate = nil

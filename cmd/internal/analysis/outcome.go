@@ -2,8 +2,8 @@ package analysis
 
 import (
 	"bytes"
-	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -48,14 +48,7 @@ func OutcomeOf(rec *posixtrace.Record) Outcome {
 
 // withError returns the outcome with the text of an error, cut at a character if it is long.
 func withError(text []byte) Outcome {
-	if len(text) > MaxSpanData {
-		n := MaxSpanData
-		for n > MaxSpanData-utf8.UTFMax && !utf8.RuneStart(text[n]) {
-			n--
-		}
-		text = text[:n]
-	}
-	return Outcome{Failed: true, Error: text}
+	return Outcome{Failed: true, Error: text[:escape.Cut(text, MaxSpanData)]}
 }
 
 // statusOf parses an exit status.

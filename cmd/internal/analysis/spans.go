@@ -166,7 +166,7 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	o.typ, o.row, o.at = t, s.rowOf(t, rec.Span, rec.Data), rec.UnixNano
 	o.row.open(rec.UnixNano)
 	if t.steps == nil {
-		o.data = append(o.data, rec.Data[:min(len(rec.Data), maxSlowest)]...)
+		o.data = append(o.data, rec.Data[:escape.Cut(rec.Data, maxSlowest)]...)
 	}
 	if rec.Span != 0 {
 		o.src, o.pid, o.key = src.index, uint32(rec.PID), rec.Span

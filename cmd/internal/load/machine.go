@@ -12,8 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// Machine is what the processors of the machine have done at a moment, since its start. Its zero value
-// is that of a moment that was not measured.
+// Machine has the times of the processors of the machine, from its boot to a moment. The zero value stands
+// for a moment that was not measured.
 type Machine struct {
 	known    bool
 	busy     time.Duration // of all processors together, with what a hypervisor gave to others

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -55,7 +56,7 @@ func (r *Resource) appendJSON(b []byte) []byte {
 	first := len(b)
 	put := func(key, value string) {
 		if value != "" && !slices.ContainsFunc(r.Attributes, func(a Attribute) bool { return a.Key == key }) {
-			b = appendStringAttribute(b, attr+key+isString, value[:min(len(value), maxValue)])
+			b = appendStringAttribute(b, attr+key+isString, value[:escape.Cut(value, maxValue)])
 		}
 	}
 	put("service.name", service(r.Name))
@@ -79,7 +80,7 @@ func (r *Resource) appendJSON(b []byte) []byte {
 	}
 	for _, a := range r.Attributes {
 		key := string(appendString(nil, a.Key))
-		b = append(appendValue(append(append(append(b, `,{"key":`...), key...), `,"value":`...), []byte(a.Value[:min(len(a.Value), maxValue)])), '}')
+		b = append(appendValue(append(append(append(b, `,{"key":`...), key...), `,"value":`...), []byte(a.Value[:escape.Cut(a.Value, maxValue)])), '}')
 	}
 	b[first] = '['
 	b = append(b, ']')

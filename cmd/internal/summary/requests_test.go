@@ -10,7 +10,9 @@ import (
 
 // serve returns the summary of a server that served n requests, each with a query, of which number slow
 // took a second and the others one to three milliseconds.
-func serve(n, slow int, form Form) string {
+func serve(n, slow int, form Form) string { return servePath("/api/users/", n, slow, form) }
+
+func servePath(path string, n, slow int, form Form) string {
 	o := &Options{Top: 5, Form: form}
 	a := New(o)
 	names := []string{"request.begin", "request.end", "query.begin", "query.end", "job.begin", "job.end"}
@@ -20,7 +22,7 @@ func serve(n, slow int, form Form) string {
 		s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: 100 + id, PID: 1, TID: 1, UnixNano: at}, Data: []byte(data)}})
 	}
 	for i := range n {
-		add(0, fmt.Sprintf("GET /api/users/%d\nHost: example", i))
+		add(0, fmt.Sprintf("GET %s%d\nHost: example", path, i))
 		add(2, "select 1")
 		at += 1e6 * int64(1+i%3)
 		if i == slow {
@@ -42,6 +44,11 @@ func TestSlowestRequest(t *testing.T) {
 	}
 	if got := serve(1000, 770, Markdown); !strings.Contains(got, "slowest of 1000: <code>request GET &#47;api&#47;users&#47;770</code>, 1.00s; p50") {
 		t.Errorf("%s", got)
+	}
+	for _, pad := range []string{"", "x", "xx"} { // what is kept of the data ends within none of the characters
+		if got := servePath("/"+pad+strings.Repeat("語", 60), 1000, 770, Text); !strings.HasPrefix(got, "slowest of 1000: request GET /"+pad+"語") || strings.Contains(got, `\x`) {
+			t.Errorf("%.300s", got)
+		}
 	}
 	if got := serve(leastRequests-1, 7, Text); strings.Contains(got, "slowest of") {
 		t.Errorf("few requests: %s", got)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 )
 
 // maxAnswer bounds what is read of an answer.
@@ -172,4 +174,4 @@ func message(answer []byte) string {
 	return short(a.Message)
 }
 
-func short(s string) string { return s[:min(len(s), 200)] }
+func short(s string) string { return s[:escape.Cut(s, 200)] }

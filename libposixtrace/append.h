@@ -2,7 +2,7 @@
 #ifndef PXT_APPEND_H
 #define PXT_APPEND_H
 
-#include "word.h"
+#include "protocol.h"
 
 /*
  * Makes the shard's chunk, seen as c, busy, and says by which record: one whose stack frame has the
@@ -11,11 +11,11 @@
 static inline bool pxt_seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, uint64_t tag,
 			     volatile uint32_t *frame)
 {
-	if (PXT_UNLIKELY(!pxt_cas(&d->ctl, c, c | PXT_busyBit)))
+	if (PXT_UNLIKELY(!pxt_ctl_seize(d, c)))
 		return false;
 	if (PXT_UNLIKELY(pxt_load(&s->tag) != tag)) {
 		/* The shard has another chunk, and maybe another record that it knows. */
-		pxt_cas(&d->ctl, c | PXT_busyBit, c);
+		pxt_ctl_let_go(d, c | PXT_busyBit, c);
 		return false;
 	}
 	atomic_store_explicit(&s->held, 0, memory_order_relaxed);
@@ -36,18 +36,12 @@ static inline void pxt_sign(uint64_t c, volatile uint32_t *frame)
 static inline void pxt_let_go(struct pxt_shard *s, struct pxt_desc *d, uint64_t c)
 {
 	pxt_cas(&s->held, c | PXT_busyBit, 0);
-	pxt_cas(&d->ctl, c | PXT_busyBit, c);
+	pxt_ctl_let_go(d, c | PXT_busyBit, c);
 }
 
 static inline struct pxt_desc *pxt_tagged(const struct pxt_writer *w, uint64_t tag)
 {
 	return w->desc + (tag & PXT_idxMask);
-}
-
-/* The control word behind an event that ends at offset off. */
-static inline uint64_t pxt_behind_event(uint64_t c, uint32_t off)
-{
-	return (c & ~(uint64_t)PXT_offMask) + (UINT64_C(1) << PXT_countShift) + off / 8;
 }
 
 /* Whether the entry of the cache has this site. */
@@ -142,7 +136,7 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	} else {
 		pxt_copy(p + PXT_CK_HeaderSize, data, (uint32_t)n);
 	}
-	pxt_publish(&d->ctl, pxt_behind_event(c, off + size));
+	pxt_ctl_publish(d, c, off + size);
 	return true;
 rare:
 	frame = 0;

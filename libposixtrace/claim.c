@@ -1,5 +1,5 @@
 /* Taking a chunk: a free one, a partial one, or, under LOOP, the one that was closed first. */
-#include "word.h"
+#include "protocol.h"
 
 /* Takes chunk i out of the map of free ones. */
 static void not_free(struct pxt_mem *m, uint32_t i)
@@ -77,7 +77,7 @@ void pxt_empty(struct pxt_mem *m, uint32_t i, uint64_t c)
  */
 static bool take(struct pxt_mem *m, uint32_t i, uint64_t slot, uint64_t c)
 {
-	if (pxt_busy(c) || !pxt_cas(&pxt_desc_of(m, i)->ctl, c, pxt_with(c, slot, PXT_claiming)))
+	if (!pxt_ctl_claim(pxt_desc_of(m, i), c, slot))
 		return false;
 	uint64_t bit = UINT64_C(1) << (i & 63);
 	if (pxt_load(&m->free_map[i >> 6]) & bit)
@@ -177,20 +177,14 @@ static bool adopt(struct pxt_mem *m, uint64_t slot, uint32_t state, uint32_t nee
 	bool any = false;
 	if (!(hint & PXT_somePartial))
 		return false;
-	if (state == PXT_open)
-		slot = 0;
 	for (uint32_t i = 0; i < m->chunks; i++) {
 		struct pxt_desc *d = pxt_desc_of(m, i);
 		uint64_t c = pxt_load(&d->ctl);
 		if (pxt_state(c) != PXT_partial)
 			continue;
 		any = true;
-		uint64_t n = pxt_with(c, slot, state);
-		if (state == PXT_owned)
-			n |= PXT_busyBit;
-		if (!pxt_busy(c) && pxt_off(c) + need <= m->chunk_size && pxt_cas(&d->ctl, c, n)) {
+		if (pxt_off(c) + need <= m->chunk_size && pxt_ctl_adopt(d, c, slot, state, ctl)) {
 			*chunk = i;
-			*ctl = n;
 			return true;
 		}
 	}
@@ -249,15 +243,12 @@ uint64_t pxt_begin(struct pxt_mem *m, uint32_t i, uint64_t slot, uint32_t state,
 	pxt_store(&d->cleared, 0);
 	pxt_store(&d->notes, 0);
 	atomic_fetch_add(&m->h->seq, 1);
-	uint64_t c = pxt_ctl(pxt_gen(pxt_load(&d->ctl)) + 1, slot, state);
-	pxt_store(&d->ctl, c);
-	return c;
+	return pxt_ctl_begin(d, slot, state);
 }
 
 /* Gives a claimed chunk back unused. */
 void pxt_release(struct pxt_mem *m, uint32_t i)
 {
-	struct pxt_desc *d = pxt_desc_of(m, i);
-	pxt_store(&d->ctl, pxt_ctl(pxt_gen(pxt_load(&d->ctl)) + 1, 0, PXT_free));
+	pxt_ctl_release(pxt_desc_of(m, i));
 	pxt_set_free(m, i);
 }

@@ -3,13 +3,13 @@
  * A writer that runs and has no place takes over that of a writer that does not run, with its chunk,
  * unless that writer stands still in the middle of an event.
  */
-#include "word.h"
+#include "protocol.h"
 
 /* Stores n in a counter that need not be exact: several threads may count at once. */
 void pxt_count_to(_Atomic uint64_t *p, uint64_t n)
 {
 	if (pxt_load(p) != n)
-		pxt_publish(p, n);
+		pxt_store_release(p, n);
 }
 
 /*
@@ -22,7 +22,7 @@ bool pxt_still_crowded(struct pxt_shard *s)
 	uint64_t n = pxt_load(&s->waited);
 	if (n == 0 || n >= PXT_lookAgain)
 		return false;
-	pxt_publish(&s->waited, n + 1);
+	pxt_store_release(&s->waited, n + 1);
 	return true;
 }
 
@@ -31,7 +31,7 @@ static bool take_from(struct pxt_writer *w, struct pxt_shard *s, uint32_t p, uin
 {
 	struct pxt_mem *m = &w->m;
 	_Atomic uint64_t *q = &m->h->placed[p];
-	uint64_t c = *ctl, last;
+	uint64_t c = *ctl, taken, last;
 	uint32_t sites;
 	if (c == 0) {
 		if (!pxt_cas(q, v, s->holder << 32))
@@ -41,8 +41,7 @@ static bool take_from(struct pxt_writer *w, struct pxt_shard *s, uint32_t p, uin
 	}
 	uint32_t i = (uint32_t)v - 1;
 	struct pxt_desc *d = pxt_desc_of(m, i);
-	uint64_t taken = pxt_with(c, w->slot, PXT_owned) | PXT_busyBit;
-	if (!pxt_cas(&d->ctl, c, taken))
+	if (!pxt_ctl_take_over(d, c, w->slot, &taken))
 		return false;
 	if (!pxt_cas(q, v, s->holder << 32 | (i + 1))) {
 		pxt_leave_partial(m, i, taken); /* another writer was faster, or the owner has a new chunk */

@@ -1,5 +1,5 @@
 /* Ending the writing to a chunk. */
-#include "word.h"
+#include "protocol.h"
 
 /* Makes chunk i the youngest. */
 void pxt_date(struct pxt_mem *m, uint32_t i)
@@ -16,7 +16,7 @@ void pxt_date(struct pxt_mem *m, uint32_t i)
 static bool drop(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
-	if (!pxt_cas(&d->ctl, c, pxt_ctl(pxt_gen(c) + 1, 0, PXT_free)))
+	if (!pxt_ctl_drop(d, c))
 		return false;
 	/* This fails if the chunk has already been claimed anew, which stops the reader as well. */
 	uint64_t r = pxt_load(&d->read);
@@ -34,7 +34,8 @@ bool pxt_leave_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state)
 {
 	if (pxt_count(c) == 0)
 		return drop(m, i, c);
-	return pxt_cas(&pxt_desc_of(m, i)->ctl, c, pxt_with(c, 0, state));
+	struct pxt_desc *d = pxt_desc_of(m, i);
+	return state == PXT_full ? pxt_ctl_retire(d, c) : pxt_ctl_park(d, c);
 }
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Appending to an open chunk, which belongs to no writer. Each event in it has all its members.
  */
-#include "word.h"
+#include "protocol.h"
 
 /*
  * How a writer that looks for an open chunk makes way for other writers. It looks at the entries of
@@ -180,10 +180,10 @@ static bool write_open(struct pxt_writer *w, uint32_t entry, uint32_t i, uint64_
 		unsigned char *p = pxt_chunk_of(m, i);
 		off += pxt_note_in_open(w, entry, i, c, p + off, w->chunk_size - off - need, e->addr);
 		write_full(p + off, e, tick);
-		off += need;
-		c = (c & ~(uint64_t)PXT_offMask) + (UINT64_C(1) << PXT_countShift) + off / 8;
+		pxt_ctl_publish(d, c, off + need);
+	} else {
+		pxt_ctl_let_go(d, c | PXT_busyBit | w->slot << PXT_slotShift, c);
 	}
-	pxt_publish(&d->ctl, c);
 	return ok;
 }
 
@@ -235,7 +235,7 @@ bool pxt_append_open(struct pxt_writer *w, struct pxt_shard *s, const struct pxt
 			continue;
 		}
 		uint64_t tick = pxt_now(m); /* before the busy bit (horizon.c) */
-		if (!pxt_cas(&d->ctl, c, c | PXT_busyBit | w->slot << PXT_slotShift)) {
+		if (!pxt_ctl_seize_open(d, c, w->slot)) {
 			if (is_late(&b))
 				pause_for(&b);
 			continue;

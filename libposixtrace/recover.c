@@ -3,7 +3,7 @@
  * that they left are cleared, their slots are given back. The published records of a chunk are whole,
  * whatever its writer was doing. The caller holds the stream's lock.
  */
-#include "word.h"
+#include "protocol.h"
 
 /* A set of slots. */
 struct slot_set {
@@ -42,28 +42,22 @@ static bool reopening(struct pxt_mem *m, uint32_t i, uint64_t c)
 static void recover_chunk(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
-	uint64_t n;
 	switch (pxt_state(c)) {
 	case PXT_claiming:
 		pxt_empty(m, i, c);
 		pxt_release(m, i);
 		break;
 	case PXT_owned:
-		if (pxt_busy(c)) {
-			n = c & ~(uint64_t)PXT_busyBit;
-			pxt_cas(&d->ctl, c, n);
-			c = n;
-		}
-		pxt_leave_partial(m, i, c);
+		pxt_leave_partial(m, i, pxt_busy(c) ? pxt_ctl_unseize(d, c) : c);
 		break;
 	case PXT_leaving:
-		n = pxt_with(c, 0, PXT_full);
-		if (reopening(m, i, n))
-			n = pxt_renewed(n);
-		pxt_cas(&d->ctl, c, n);
+		if (reopening(m, i, c))
+			pxt_ctl_renew(d, c);
+		else
+			pxt_ctl_hand_back(d, c);
 		break;
 	case PXT_open:
-		pxt_cas(&d->ctl, c, pxt_with(c, 0, PXT_open));
+		pxt_ctl_unseize(d, c);
 		break;
 	}
 }

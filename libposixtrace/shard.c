@@ -1,7 +1,7 @@
 /* The chunk of a shard: getting one, adopting one, leaving it. */
 #include <string.h>
 
-#include "word.h"
+#include "protocol.h"
 
 /* Defines a site, by a record at p, and puts it into the cache. */
 void pxt_define(struct pxt_shard *s, struct pxt_site *k, unsigned char *p, uint64_t addr, uint64_t who, uint64_t what)
@@ -59,9 +59,9 @@ static void install_adopted(struct pxt_writer *w, struct pxt_shard *s, uint32_t 
 	s->sites = n;
 	s->base = 0;
 	s->last = pxt_max(pxt_max(last, next), UINT64_C(1) << 32);
-	adopted &= ~(uint64_t)PXT_busyBit;
-	pxt_store(&s->tag, (adopted & PXT_tagMask) | i);
-	pxt_publish(&d->ctl, adopted);
+	uint64_t c = adopted & ~(uint64_t)PXT_busyBit;
+	pxt_store(&s->tag, (c & PXT_tagMask) | i);
+	pxt_ctl_let_go(d, adopted, c);
 }
 
 /* Makes chunk i the shard's: one that is claimed, or one with events, adopted, which is busy. */
@@ -135,7 +135,7 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 	uint64_t tag = pxt_load(&s->tag);
 	uint32_t i = (uint32_t)(tag & PXT_idxMask);
 	struct pxt_desc *d = pxt_desc_of(&w->m, i);
-	uint64_t c = pxt_load(&d->ctl), busy = c | PXT_busyBit;
+	uint64_t c = pxt_load(&d->ctl);
 	if (((c & ~(uint64_t)PXT_busyBit) ^ tag) & PXT_tagMask) {
 		/* A flush has closed it, or the shard never had one. */
 	} else if (pxt_busy(c)) {
@@ -149,10 +149,10 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 		return true; /* it was only a collision */
 	} else {
 		/* The busy bit protects s->last, and keeps others from appending behind it. */
-		if (pxt_cas(&d->ctl, c, busy)) {
+		if (pxt_ctl_seize(d, c)) {
 			pxt_store(&d->last, s->last);
 			pxt_ends(d, c, s->sites);
-			pxt_retire(&w->m, i, busy);
+			pxt_retire(&w->m, i, c | PXT_busyBit);
 		}
 		return true;
 	}

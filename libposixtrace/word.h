@@ -29,8 +29,8 @@ static inline bool pxt_cas(_Atomic uint64_t *p, uint64_t old, uint64_t new)
 	return atomic_compare_exchange_strong(p, &old, new);
 }
 
-/* Stores a control word after everything that it publishes. */
-static inline void pxt_publish(_Atomic uint64_t *p, uint64_t v)
+/* Stores v after everything before it. */
+static inline void pxt_store_release(_Atomic uint64_t *p, uint64_t v)
 {
 	atomic_store_explicit(p, v, memory_order_release);
 }
@@ -89,6 +89,12 @@ static inline uint64_t pxt_with(uint64_t c, uint64_t slot, uint32_t state)
 {
 	c &= ~(PXT_slotMask | PXT_stateMask | (uint64_t)PXT_busyBit);
 	return c | slot << PXT_slotShift | (uint64_t)state << PXT_stateShift;
+}
+
+/* The control word behind an event that ends at offset off. */
+static inline uint64_t pxt_behind_event(uint64_t c, uint32_t off)
+{
+	return (c & ~(uint64_t)PXT_offMask) + (UINT64_C(1) << PXT_countShift) + off / 8;
 }
 
 /* The next generation with the same events. */

@@ -101,7 +101,7 @@ static void write_event(struct pxt_writer *w, struct pxt_shard *s, struct pxt_de
 	pxt_put64(p, pxt_record((uint32_t)delta, e->n, num));
 	pxt_copy(p + PXT_CK_HeaderSize, e->data, e->n);
 	p += PXT_CK_HeaderSize + pxt_align(e->n);
-	pxt_publish(&d->ctl, pxt_behind_event(c, pxt_off(c) + (uint32_t)(p - start)));
+	pxt_ctl_publish(d, c, pxt_off(c) + (uint32_t)(p - start));
 }
 
 /* pxt_append in all cases. */

@@ -232,7 +232,7 @@ bool pxt_leave_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state);
 bool pxt_leave_partial(struct pxt_mem *m, uint32_t i, uint64_t c);
 bool pxt_leave_partial_aged(struct pxt_mem *m, uint32_t i, uint64_t c);
 
-/* aside.c */
+/* parked.c */
 static inline bool pxt_is_ref(const struct pxt_mem *m, uint64_t ref)
 {
 	return ref != 0 && ref <= m->chunks;

@@ -281,7 +281,7 @@ static inline bool pxt_needs_note(const struct pxt_shard *s, uint64_t addr)
 	return addr - s->from >= s->span;
 }
 
-/* crowd.c */
+/* takeover.c */
 void pxt_count_to(_Atomic uint64_t *p, uint64_t n);
 bool pxt_still_crowded(struct pxt_shard *s);
 bool pxt_take_over(struct pxt_writer *w, struct pxt_shard *s, uint32_t need, uint32_t *chunk, uint64_t *ctl);

@@ -185,7 +185,7 @@ uint64_t pxt_beyond(struct pxt_mem *m);
 void pxt_lower_horizon(struct pxt_mem *m, uint64_t seen, uint64_t tick);
 uint64_t pxt_ordered_ticks(void);
 
-/* shift.c */
+/* tickoffset.c */
 uint64_t pxt_now(struct pxt_mem *m);
 bool pxt_is_future(struct pxt_mem *m, uint64_t tick);
 

@@ -12,7 +12,7 @@
 #include "grace.h"
 #include "hot.h"
 #include "kernel.h"
-#include "maps.h"
+#include "mappings.h"
 #include "word.h"
 
 #ifndef MAP_FIXED_NOREPLACE

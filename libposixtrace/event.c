@@ -14,7 +14,7 @@
 #include "dir.h"
 #include "grace.h"
 #include "hot.h"
-#include "maps.h"
+#include "mappings.h"
 #include "names.h"
 #include "page.h"
 #include "self.h"

@@ -8,7 +8,7 @@
 #include "attach.h"
 #include "dir.h"
 #include "hot.h"
-#include "maps.h"
+#include "mappings.h"
 #include "names.h"
 #include "page.h"
 #include "table.h"

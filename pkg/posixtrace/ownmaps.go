@@ -59,7 +59,7 @@ const (
 
 // programNumber returns a number that differs, most likely, from that of any other program that
 // this process executes, and that all runtimes in this program agree on. It is made of addresses that
-// the kernel chooses for each program, and of no secret. libposixtrace/maps.c has it, too.
+// the kernel chooses for each program, and of no secret. libposixtrace/mappings.c has it, too.
 func programNumber() uint64 {
 	b, err := os.ReadFile("/proc/self/auxv")
 	if err != nil {

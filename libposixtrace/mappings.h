@@ -1,6 +1,6 @@
 /* The files whose code this process has mapped: ownmaps.go and internal/loaded of the Go package. */
-#ifndef PXT_MAPS_H
-#define PXT_MAPS_H
+#ifndef PXT_MAPPINGS_H
+#define PXT_MAPPINGS_H
 
 #include "stream.h"
 

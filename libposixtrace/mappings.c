@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "maps.h"
+#include "mappings.h"
 
 #include <elf.h>
 #include <errno.h>

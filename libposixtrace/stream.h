@@ -83,7 +83,7 @@ struct pxt_shard {
 	uint64_t stuck;		 /* a control word seen busy; protected by lock, like the rest */
 	uint32_t looks;		 /* how often */
 
-	/* Notes on mappings (notes.c); they belong to the thread that has set the chunk's busy bit. */
+	/* Notes on mappings (maps.c); they belong to the thread that has set the chunk's busy bit. */
 	uint64_t from;	/* an address whose mapping needs no note, */
 	uint64_t span;	/* as the next ones, so many */
 	uint64_t noted; /* the mappings of which this chunk has a note */

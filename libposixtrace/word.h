@@ -268,7 +268,7 @@ void pxt_define(struct pxt_shard *s, struct pxt_site *k, unsigned char *p, uint6
 bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need);
 bool pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s);
 
-/* notes.c */
+/* maps.c */
 void pxt_forget_maps(struct pxt_writer *w, struct pxt_shard *s);
 uint32_t pxt_note_map(struct pxt_writer *w, struct pxt_shard *s, struct pxt_desc *d, unsigned char *p, uint32_t room,
 		      uint64_t addr);

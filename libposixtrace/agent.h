@@ -93,7 +93,7 @@ void pxt_call_end(struct pxt_use *u);
 /* A call without further arguments and results. */
 int pxt_call_simple(uint32_t op, uint64_t trid, const void *site);
 
-/* known.c: get copies a name of *length bytes, if it is known. *when goes back to keep. */
+/* names_cache.c: get copies a name of *length bytes, if it is known. *when goes back to keep. */
 bool pxt_name_get(uint64_t trid, uint32_t id, char *text, size_t *length, uint32_t *when);
 void pxt_name_keep(uint64_t trid, uint32_t id, const char *text, size_t length, uint32_t when);
 void pxt_name_forget(uint64_t trid); /* the identifier becomes invalid */

@@ -111,7 +111,7 @@ void pxt_log_rewind(struct pxt_log *r);
 /* The next item of a reader: 0 and NULL at the end, or an error number. */
 int pxt_log_next(struct pxt_log *r, const struct pxt_item **item);
 
-/* link.c */
+/* agents.c */
 void pxt_lock(_Atomic uint32_t *word);
 void pxt_unlock(_Atomic uint32_t *word);
 struct pxt_home *pxt_home_made(void);			  /* NULL: no memory */

@@ -10,7 +10,7 @@
 
 #include "dir.h"
 #include "grace.h"
-#include "hot.h"
+#include "self_page.h"
 #include "kernel.h"
 #include "mappings.h"
 #include "word.h"

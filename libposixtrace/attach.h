@@ -31,7 +31,7 @@ int pxt_stream_family(struct pxt_room *r, uint64_t id, uint64_t *family);
 
 /* A stream that this process writes to. */
 struct pxt_attachment {
-	struct pxt_attachment *next;  /* of this process: pxt_hot.attached, or those that are to be freed */
+	struct pxt_attachment *next;  /* of this process: pxt_self.attached, or those that are to be freed */
 	struct pxt_attachment *older; /* of this memory, whichever process has made it */
 	uint64_t id;
 	void *base;

@@ -13,7 +13,7 @@
 #include "append.h"
 #include "dir.h"
 #include "grace.h"
-#include "hot.h"
+#include "self_page.h"
 #include "mappings.h"
 #include "names.h"
 #include "page.h"
@@ -26,12 +26,12 @@
 /* The word that the inlined trace point loads until the page is found, and after a fork. */
 static const volatile uint32_t one = 1;
 
-EXPORT const struct posixtrace_hot posixtrace_hot = {&one, (const volatile long *)&pxt_hot_page.hot.index};
+EXPORT const struct posixtrace_hot posixtrace_hot = {&one, (const volatile long *)&pxt_self_page.self.index};
 
 void pxt_set_word(_Atomic uint32_t *word)
 {
-	atomic_store(&PXT_HOT->word, word);
-	atomic_store(&PXT_HOT->index, ((intptr_t)word - (intptr_t)&one) / 4);
+	atomic_store(&PXT_SELF->word, word);
+	atomic_store(&PXT_SELF->index, ((intptr_t)word - (intptr_t)&one) / 4);
 }
 
 __thread struct pxt_thread pxt_thread PXT_TLS;
@@ -40,7 +40,7 @@ static __attribute__((noinline, cold)) struct pxt_thread *who_slow(struct pxt_th
 {
 	struct pxt_thread *t = &pxt_thread;
 	uint32_t tid = pxt_gettid();
-	uint64_t who = pxt_who(PXT_HOT->pid, tid);
+	uint64_t who = pxt_who(PXT_SELF->pid, tid);
 	if (!pxt_own_memory()) {
 		/* A vfork child, whose parent has the same variables. */
 		child->who = who;
@@ -51,7 +51,7 @@ static __attribute__((noinline, cold)) struct pxt_thread *who_slow(struct pxt_th
 		t->section = pxt_section_new(tid);
 	t->who = who;
 	atomic_signal_fence(memory_order_release);
-	t->epoch = atomic_load(&PXT_HOT->epoch);
+	t->epoch = atomic_load(&PXT_SELF->epoch);
 	return t;
 }
 
@@ -62,7 +62,7 @@ static __attribute__((noinline, cold)) struct pxt_thread *who_slow(struct pxt_th
 static inline struct pxt_thread *who_am_i(struct pxt_thread *child)
 {
 	struct pxt_thread *t = &pxt_thread;
-	if (PXT_LIKELY(t->epoch == atomic_load_explicit(&PXT_HOT->epoch, memory_order_relaxed)))
+	if (PXT_LIKELY(t->epoch == atomic_load_explicit(&PXT_SELF->epoch, memory_order_relaxed)))
 		return t;
 	return who_slow(child);
 }
@@ -70,7 +70,7 @@ static inline struct pxt_thread *who_am_i(struct pxt_thread *child)
 /* Whether the event can go to the streams in the table, which then agrees with the page. */
 static __attribute__((noinline, cold)) bool prepare(uint32_t id, _Atomic uint32_t *word)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	if (id < PXT_EV_Unnamed || id >= PXT_EV_FirstDynamic)
 		return false;
 	if (!word || atomic_load(&h->agrees) != atomic_load(word)) {
@@ -83,7 +83,7 @@ static __attribute__((noinline, cold)) bool prepare(uint32_t id, _Atomic uint32_
 /* A child of fork finds the table empty: fork may have been called by a handler that interrupted us. */
 static __attribute__((noinline)) void append_all(uint32_t id, uint64_t who, uint64_t addr, const void *data, size_t size)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	unsigned n = atomic_load_explicit(&h->n, memory_order_acquire), processor = pxt_processor();
 	uint64_t ticks = 0;
 	for (unsigned i = 0; i < n; i++) {
@@ -104,7 +104,7 @@ static __attribute__((noinline, cold)) void append_nested(const struct pxt_threa
 
 EXPORT void posix_trace_event(trace_event_id_t id, const void *restrict data, size_t size)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	_Atomic uint32_t *word = atomic_load_explicit(&h->word, memory_order_acquire);
 	uint64_t addr = (uint64_t)(uintptr_t)__builtin_return_address(0), ticks = 0;
 	volatile uint32_t frame;
@@ -150,7 +150,7 @@ static int number(int err)
 /* One try; -EAGAIN: another process has the lock of the names. last: there is no other try. */
 static int try_open(const char *name, size_t len, bool last, uint32_t *found)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	struct pxt_room *r = pxt_enter(&h->lock, false);
 	int err;
 	if (!r)

@@ -7,7 +7,7 @@
 
 #include "attach.h"
 #include "dir.h"
-#include "hot.h"
+#include "self_page.h"
 #include "mappings.h"
 #include "names.h"
 #include "page.h"
@@ -20,9 +20,9 @@
 static void forked(void)
 {
 	pxt_close_all();
-	if (PXT_HOT->pid) /* the kernel has not wiped it */
-		memset(&pxt_hot_page, 0, sizeof pxt_hot_page);
-	PXT_HOT->pid = pxt_getpid();
+	if (PXT_SELF->pid) /* the kernel has not wiped it */
+		memset(&pxt_self_page, 0, sizeof pxt_self_page);
+	PXT_SELF->pid = pxt_getpid();
 	pxt_page_forked();
 	pxt_attachments_forked();
 }
@@ -30,7 +30,7 @@ static void forked(void)
 /* A child that has not called exec copies the names of its parent when it comes to its first event. */
 static void has_child(void)
 {
-	PXT_HOT->has_child = true;
+	PXT_SELF->has_child = true;
 }
 
 /*
@@ -40,7 +40,7 @@ static void has_child(void)
 static void connect_early(void)
 {
 	const char *path = pxt_env(PXT_VAR_STREAM);
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	struct pxt_room *r;
 	struct stat st;
 	if (*path != '/' || !pxt_stream_of_path(path) || pxt_secure())

@@ -23,7 +23,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "hot.h"
+#include "self_page.h"
 #include "kernel.h"
 #include "table.h"
 
@@ -56,7 +56,7 @@ static struct pxt_section *take_free(uint32_t tid)
 /* By the pid of this process, also in a vfork child. */
 static bool is_dead(uint32_t tid)
 {
-	return PXT_HOT->pid != 0 && pxt_sys(SYS_tgkill, PXT_HOT->pid, tid, 0) == -ESRCH;
+	return PXT_SELF->pid != 0 && pxt_sys(SYS_tgkill, PXT_SELF->pid, tid, 0) == -ESRCH;
 }
 
 static bool has_ended(volatile uint32_t *frame)
@@ -142,7 +142,7 @@ struct pxt_section *pxt_section_nested(struct pxt_section *s, volatile uint32_t 
 		}
 	}
 	/* The thread of a vfork child is none of this process, whose memory it uses. */
-	s = pxt_section_new(pxt_own_memory() ? pxt_gettid() : PXT_HOT->pid);
+	s = pxt_section_new(pxt_own_memory() ? pxt_gettid() : PXT_SELF->pid);
 	if (s != &pxt_no_section) {
 		atomic_store(&s->brief, 1);
 		pxt_section_enter(s, frame);

@@ -11,7 +11,7 @@
 
 #include "attach.h"
 #include "dir.h"
-#include "hot.h"
+#include "self_page.h"
 #include "table.h"
 
 #define RETRY_MIN UINT64_C(1000000000)
@@ -25,7 +25,7 @@ bool pxt_transient(int err)
 
 uint64_t pxt_miss_next(void)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	uint64_t twice = 2 * h->pause;
 	h->pause = twice < RETRY_MIN ? RETRY_MIN : twice > RETRY_MAX ? RETRY_MAX : twice;
 	return pxt_clock(CLOCK_MONOTONIC) + h->pause;
@@ -35,7 +35,7 @@ static struct pxt_miss *find(uint64_t id)
 {
 	struct pxt_miss *free = NULL;
 	for (int i = 0; i < PXT_PG_MaxStreams; i++) {
-		struct pxt_miss *m = &PXT_HOT->misses[i];
+		struct pxt_miss *m = &PXT_SELF->misses[i];
 		if (m->stream == id)
 			return m;
 		if (!m->stream && !free)
@@ -54,7 +54,7 @@ static struct pxt_miss *note(uint64_t id, int err)
 		m->why = (uint32_t)-err;
 		if (err == -PXT_E_FOREIGN) {
 			m->why = EPROTONOSUPPORT;
-			PXT_HOT->foreign = true;
+			PXT_SELF->foreign = true;
 		} else if (m->why >= PXT_E_FORMAT) {
 			m->why = ENOMEM;
 		}
@@ -132,7 +132,7 @@ void pxt_miss_connected(struct pxt_conn *c)
 
 void pxt_miss_forget(void)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	h->pause = 0;
 	memset(h->misses, 0, sizeof h->misses);
 }

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "dir.h"
-#include "hot.h"
+#include "self_page.h"
 #include "kernel.h"
 #include "page.h"
 
@@ -18,7 +18,7 @@
 #define BUCKETS 8192
 #define FEW 32 /* names that are found without buckets, whose memory most programs never touch */
 
-/* The memory for more names than pxt_hot has room for. */
+/* The memory for more names than struct pxt_self has room for. */
 struct pxt_more_names {
 	uint8_t records[MAX_NAMES * MAX_RECORD];
 	_Alignas(4) uint32_t buckets[BUCKETS]; /* offsets of records, plus one; used if there are more than FEW */
@@ -67,7 +67,7 @@ static int grow(struct pxt_names *t, size_t n)
 
 /*
  * What this process knew when it last called fork, or in a child what its parent knew. The kernel
- * wipes what pxt_hot says, but the child may use the ids that its parent has opened, also when the
+ * wipes what struct pxt_self says, but the child may use the ids that its parent has opened, also when the
  * parent ends before the child's first event, as in a daemon.
  */
 static struct pxt_names at_fork;
@@ -353,7 +353,7 @@ static int reconcile(struct pxt_room *r, struct pxt_names *t, int fd)
 /* The names that this process knows of a family. */
 static struct pxt_names *names_of(uint64_t family)
 {
-	struct pxt_names *t = &PXT_HOT->names;
+	struct pxt_names *t = &PXT_SELF->names;
 	if (t->family != family)
 		forget(t, family);
 	return t;
@@ -493,19 +493,19 @@ int pxt_names_inherit(struct pxt_room *r, uint64_t family, int *lock)
 	}
 	if (!from)
 		return 0;
-	forget(&PXT_HOT->names, family);
+	forget(&PXT_SELF->names, family);
 	fd = open_names(r, from, 0);
 	if (fd < 0)
 		return fd == -ENOENT ? 0 : fd;
-	err = refresh(r, &PXT_HOT->names, fd);
+	err = refresh(r, &PXT_SELF->names, fd);
 	pxt_close(fd);
 	return err < 0 ? err : pxt_names_restore(r, family, -1, lock);
 }
 
 void pxt_names_before_fork(void)
 {
-	if (PXT_HOT->names.end)
-		at_fork = PXT_HOT->names;
+	if (PXT_SELF->names.end)
+		at_fork = PXT_SELF->names;
 }
 
 /*
@@ -515,7 +515,7 @@ void pxt_names_before_fork(void)
  */
 void pxt_names_after_fork(struct pxt_room *r, uint64_t family)
 {
-	struct pxt_names *t = &PXT_HOT->names;
+	struct pxt_names *t = &PXT_SELF->names;
 	uint32_t end = at_fork.end;
 	struct record k;
 	int err, lock = -1;

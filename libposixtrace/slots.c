@@ -1,8 +1,4 @@
-/*
- * The table of writers, and recovery. The chunks that dead processes owned or were claiming become readable or free, busy bits
- * that they left are cleared, their slots are given back. The published records of a chunk are whole,
- * whatever its writer was doing. The caller holds the stream's lock.
- */
+/* The table of writers, and the recovery of what dead ones hold. */
 #include "protocol.h"
 
 uint64_t pxt_slot_take(struct pxt_mem *m, uint64_t me, void (*hold)(void *ctx, uint64_t slot, bool on), void *ctx)
@@ -41,6 +37,12 @@ bool pxt_crowded(struct pxt_mem *m)
 		n += pxt_load(&m->h->placed[p]) != 0;
 	return 2 * n > m->places;
 }
+
+/*
+ * Recovery. The chunks that dead processes owned or were claiming become readable or free, busy bits
+ * that they left are cleared, their slots are given back. The published records of a chunk are whole,
+ * whatever its writer was doing. The caller holds the stream's lock.
+ */
 
 /* A set of slots. */
 struct slot_set {

@@ -9,12 +9,12 @@
 #include "attach.h"
 #include "clock.h"
 #include "dir.h"
-#include "hot.h"
+#include "self_page.h"
 #include "names.h"
 #include "page.h"
 #include "word.h"
 
-union pxt_hot_page pxt_hot_page __attribute__((aligned(PXT_HOT_SIZE)));
+union pxt_self_page pxt_self_page __attribute__((aligned(PXT_SELF_PAGE_SIZE)));
 
 /* One after the other, which makes one page of memory dirty instead of two. */
 static struct {
@@ -29,16 +29,16 @@ static struct {
 
 void pxt_setup(void)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	if (h->pid)
 		return;
-	pxt_madvise(&pxt_hot_page, sizeof pxt_hot_page, MADV_WIPEONFORK);
+	pxt_madvise(&pxt_self_page, sizeof pxt_self_page, MADV_WIPEONFORK);
 	h->pid = pxt_getpid();
 }
 
 bool pxt_own_memory(void)
 {
-	uint32_t pid = PXT_HOT->pid;
+	uint32_t pid = PXT_SELF->pid;
 	return pid == 0 || pid == pxt_getpid();
 }
 
@@ -71,7 +71,7 @@ static int settle(uint8_t *page)
 
 static void identify(struct pxt_room *r)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	if (!h->self.start) {
 		pxt_clock_init(); /* a parent may have made another time namespace for its children */
 		h->self = pxt_self(&r->own);
@@ -89,7 +89,7 @@ static void identify(struct pxt_room *r)
  */
 static int move(struct pxt_room *r)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	uint8_t *page;
 	int err = pxt_dir_open(r);
 	if (err < 0)
@@ -105,7 +105,7 @@ static int move(struct pxt_room *r)
 
 static void inherit(struct pxt_room *r, uint8_t *page)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	int err = pxt_inherit_by_name(r, page);
 	h->by_name = err < 0 && pxt_transient(err);
 	if (h->by_name)
@@ -139,7 +139,7 @@ const char *pxt_own_dir(void)
 
 static int first_open(struct pxt_room *r)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	_Atomic uint32_t *word;
 	uint8_t *page;
 	int err;
@@ -171,7 +171,7 @@ static int first_open(struct pxt_room *r)
 
 int pxt_proc_open(struct pxt_room *r, bool name)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	int err;
 	identify(r);
 	if (!h->page)
@@ -191,7 +191,7 @@ int pxt_proc_open(struct pxt_room *r, bool name)
 
 static struct pxt_attachment *attached(uint64_t id)
 {
-	struct pxt_attachment *a = PXT_HOT->attached;
+	struct pxt_attachment *a = PXT_SELF->attached;
 	while (a && a->id != id)
 		a = a->next;
 	return a;
@@ -211,7 +211,7 @@ static void crowded(struct pxt_writer *w)
 	struct pxt_conn c;
 	if (now - then < CROWDED_PAUSE || !atomic_compare_exchange_strong(last, &then, now) || !pxt_own_memory())
 		return;
-	r = pxt_enter(&PXT_HOT->lock, true);
+	r = pxt_enter(&PXT_SELF->lock, true);
 	if (!r)
 		return;
 	if (pxt_proc_open(r, false) == 0 && pxt_connect(r, w->m.id, &c) == 0) {
@@ -239,15 +239,15 @@ static int connect_to(struct pxt_room *r, uint64_t id, struct pxt_attachment **a
 	pxt_miss_connected(&c);
 	(*a)->w->crowded = crowded;
 	(*a)->w->context = &(*a)->recovered;
-	(*a)->next = PXT_HOT->attached;
-	PXT_HOT->attached = *a;
+	(*a)->next = PXT_SELF->attached;
+	PXT_SELF->attached = *a;
 	return 0;
 }
 
 /* Fills the table with the streams in the page. False if a connection failed that may be retried. */
 static bool fill(struct pxt_room *r)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	struct pxt_entry *list = r->entries[3];
 	unsigned entries = pxt_page_entries(h->page, list), n = 0;
 	bool complete = true;
@@ -277,7 +277,7 @@ static bool fill(struct pxt_room *r)
 
 static bool in_table(const struct pxt_attachment *a)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	for (unsigned i = 0; i < atomic_load(&h->n); i++)
 		if (atomic_load(&h->writers[i]) == a->w)
 			return true;
@@ -287,7 +287,7 @@ static bool in_table(const struct pxt_attachment *a)
 /* Gives up the streams that are over. */
 static void reap(void)
 {
-	for (struct pxt_attachment **at = &PXT_HOT->attached; *at;) {
+	for (struct pxt_attachment **at = &PXT_SELF->attached; *at;) {
 		struct pxt_attachment *a = *at;
 		if (in_table(a) || !pxt_mem_dead(&a->w->m)) {
 			at = &a->next;
@@ -302,7 +302,7 @@ static void reap(void)
 
 void pxt_table_close(void)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	atomic_store(&h->agrees, 0);
 	atomic_store(&h->n, 0);
 	while (h->attached) {
@@ -315,21 +315,21 @@ void pxt_table_close(void)
 
 static uint32_t now_word(void)
 {
-	_Atomic uint32_t *word = atomic_load(&PXT_HOT->word);
+	_Atomic uint32_t *word = atomic_load(&PXT_SELF->word);
 	return word ? atomic_load(word) : 1;
 }
 
 /* Whether the table is that of a failure whose retry is not due yet. */
 static bool pending(void)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	uint64_t again = atomic_load(&h->again);
 	return again != 0 && atomic_load(&h->seen) == now_word() && pxt_clock(CLOCK_MONOTONIC) < again;
 }
 
 void pxt_table_renew(struct pxt_room *r)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	uint32_t now;
 	bool complete;
 	int err;
@@ -366,7 +366,7 @@ void pxt_table_renew(struct pxt_room *r)
 
 bool pxt_sync(void)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	struct pxt_room *r;
 	if (pending())
 		return !atomic_load(&h->none);
@@ -380,7 +380,7 @@ bool pxt_sync(void)
 
 void pxt_learn(uint32_t id)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	uint32_t k = atomic_load(&h->known), n = id - PXT_EV_Unnamed + 1;
 	if (id < PXT_EV_Unnamed || id >= PXT_EV_FirstDynamic)
 		return;
@@ -394,7 +394,7 @@ void pxt_learn(uint32_t id)
 
 bool pxt_knows(uint32_t id)
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	struct pxt_room *r;
 	bool have = false;
 	if (id == PXT_EV_Unnamed) {

@@ -5,7 +5,7 @@
 
 #include "dir.h"
 #include "grace.h"
-#include "hot.h"
+#include "self_page.h"
 #include "kernel.h"
 #include "page.h"
 #include "room.h"
@@ -36,7 +36,7 @@ static bool alone(void)
  */
 __attribute__((destructor(101))) static void unload(void) /* after those of the program */
 {
-	struct pxt_hot *h = PXT_HOT;
+	struct pxt_self *h = PXT_SELF;
 	char path[PATH_MAX + 48], *name;
 	uint64_t signals;
 	pxt_signals_block(&signals);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <attach.h>
-#include <hot.h>
+#include <self_page.h>
 #include <trace.h>
 #include <word.h>
 
@@ -37,7 +37,7 @@ static uint64_t busy_chunk(struct pxt_writer *w, uint32_t state)
 
 static void take_all(void)
 {
-	struct pxt_writer *w = PXT_HOT->attached->w;
+	struct pxt_writer *w = PXT_SELF->attached->w;
 	for (uint32_t p = 0; p < w->m.places; p++)
 		pxt_store(&w->m.h->placed[p], w->slot << 32 | busy_chunk(w, PXT_owned));
 	for (uint32_t o = 0; o < w->m.opens; o++)
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		event();
 	for (int i = 0; i < PXT_MaxSlots; i++)
-		left = left || pxt_unpack(pxt_load(&PXT_HOT->attached->w->m.h->slots[i])).pid == (uint32_t)pid;
+		left = left || pxt_unpack(pxt_load(&PXT_SELF->attached->w->m.h->slots[i])).pid == (uint32_t)pid;
 	printf("%d, the child is %s\n", n + 2, left ? "still a writer" : "gone");
 	return 0;
 }

@@ -2,8 +2,8 @@
  * What this process knows of itself as a traced process. The kernel wipes the page in a child of
  * fork, however that came to be: the child begins anew, with a page of its own.
  */
-#ifndef PXT_HOT_H
-#define PXT_HOT_H
+#ifndef PXT_SELF_PAGE_H
+#define PXT_SELF_PAGE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -18,9 +18,9 @@ struct pxt_attachment;
 struct pxt_more_names;
 
 #ifdef __aarch64__
-#define PXT_HOT_SIZE 65536 /* the largest page */
+#define PXT_SELF_PAGE_SIZE 65536 /* the largest page */
 #else
-#define PXT_HOT_SIZE 4096
+#define PXT_SELF_PAGE_SIZE 4096
 #endif
 
 /* A stream to which the process has failed to connect. */
@@ -42,7 +42,7 @@ struct pxt_names {
 	uint8_t few[1024];
 };
 
-struct pxt_hot {
+struct pxt_self {
 	/*
 	 * The word of the process page, which is 0 while no stream traces the process. NULL until the
 	 * first trace point has found the page. index says the same to the inlined trace point of trace.h.
@@ -74,15 +74,15 @@ struct pxt_hot {
 	struct pxt_miss misses[PXT_PG_MaxStreams];
 };
 
-_Static_assert(sizeof(struct pxt_hot) <= 4096, "fits into a page");
+_Static_assert(sizeof(struct pxt_self) <= 4096, "fits into a page");
 
-union pxt_hot_page {
-	struct pxt_hot hot;
-	char bytes[PXT_HOT_SIZE];
+union pxt_self_page {
+	struct pxt_self self;
+	char bytes[PXT_SELF_PAGE_SIZE];
 };
 
-extern union pxt_hot_page pxt_hot_page __attribute__((visibility("hidden")));
+extern union pxt_self_page pxt_self_page __attribute__((visibility("hidden")));
 void pxt_set_word(_Atomic uint32_t *word); /* event.c */
-#define PXT_HOT (&pxt_hot_page.hot)
+#define PXT_SELF (&pxt_self_page.self)
 
 #endif

@@ -19,7 +19,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-int pxt_connect_fd(struct pxt_room *r, int fd, uint64_t id, struct pxt_conn *c)
+int pxt_connect_fd(struct pxt_scratch *r, int fd, uint64_t id, struct pxt_conn *c)
 {
 	struct stat st;
 	int err = pxt_fstat(fd, &st);
@@ -47,7 +47,7 @@ close:
 	return err;
 }
 
-int pxt_connect(struct pxt_room *r, uint64_t id, struct pxt_conn *c)
+int pxt_connect(struct pxt_scratch *r, uint64_t id, struct pxt_conn *c)
 {
 	char name[32];
 	int fd;
@@ -62,7 +62,7 @@ void pxt_disconnect(struct pxt_conn *c)
 	pxt_close(c->fd);
 }
 
-int pxt_stream_family(struct pxt_room *r, uint64_t id, uint64_t *family)
+int pxt_stream_family(struct pxt_scratch *r, uint64_t id, uint64_t *family)
 {
 	struct pxt_conn c;
 	int err = pxt_connect(r, id, &c);
@@ -157,7 +157,7 @@ static uint64_t take_slot(struct pxt_conn *c, uint64_t self)
 
 static struct pxt_attachment *all; /* in this memory */
 
-int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **made)
+int pxt_attach(struct pxt_scratch *r, struct pxt_conn *c, struct pxt_attachment **made)
 {
 	uint64_t self = pxt_pack(r->self), slot;
 	unsigned processors = pxt_processors();

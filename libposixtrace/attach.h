@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "room.h"
+#include "scratch.h"
 #include "stream.h"
 
 /* Errors besides error numbers, negative as those. */
@@ -23,11 +23,11 @@ struct pxt_conn {
 	int fd;
 };
 
-int pxt_connect(struct pxt_room *r, uint64_t id, struct pxt_conn *c);
-int pxt_connect_fd(struct pxt_room *r, int fd, uint64_t id, struct pxt_conn *c); /* closes fd if it fails */
+int pxt_connect(struct pxt_scratch *r, uint64_t id, struct pxt_conn *c);
+int pxt_connect_fd(struct pxt_scratch *r, int fd, uint64_t id, struct pxt_conn *c); /* closes fd if it fails */
 void pxt_disconnect(struct pxt_conn *c);
 
-int pxt_stream_family(struct pxt_room *r, uint64_t id, uint64_t *family);
+int pxt_stream_family(struct pxt_scratch *r, uint64_t id, uint64_t *family);
 
 /* A stream that this process writes to. */
 struct pxt_attachment {
@@ -47,7 +47,7 @@ struct pxt_attachment {
 void pxt_attachment_recover(struct pxt_conn *c);
 
 /* Makes the process a writer of the stream; takes over c if it succeeds. */
-int pxt_attach(struct pxt_room *r, struct pxt_conn *c, struct pxt_attachment **a);
+int pxt_attach(struct pxt_scratch *r, struct pxt_conn *c, struct pxt_attachment **a);
 
 /* Gives back what the writer has in the stream. The process has no other thread. */
 void pxt_attachment_close(struct pxt_attachment *a);

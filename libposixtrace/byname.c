@@ -7,7 +7,7 @@
 #include "table.h"
 
 /* Whether the file of that path would be in the directory of r. */
-static bool in_our_dir(struct pxt_room *r, const char *path)
+static bool in_our_dir(struct pxt_scratch *r, const char *path)
 {
 	size_t n = strlen(r->dirpath);
 	const char *slash;
@@ -18,13 +18,13 @@ static bool in_our_dir(struct pxt_room *r, const char *path)
 }
 
 /* Whether the stream is one that this process inherits; otherwise it is none of its business. */
-static bool inheritable(struct pxt_room *r, struct pxt_conn *c, const char *path)
+static bool inheritable(struct pxt_scratch *r, struct pxt_conn *c, const char *path)
 {
 	return c->m.inherit && in_our_dir(r, path) && !pxt_mem_dead(&c->m) &&
 	       c->m.h->fixed.bornTick <= r->self.start;
 }
 
-static int join(struct pxt_room *r, struct pxt_conn *c, uint8_t *page, unsigned entries)
+static int join(struct pxt_scratch *r, struct pxt_conn *c, uint8_t *page, unsigned entries)
 {
 	uint64_t family = atomic_load(&c->m.h->family);
 	int err;
@@ -43,7 +43,7 @@ static int join(struct pxt_room *r, struct pxt_conn *c, uint8_t *page, unsigned 
 }
 
 /* It works also if the parents of the process have ended. */
-int pxt_inherit_by_name(struct pxt_room *r, uint8_t *page)
+int pxt_inherit_by_name(struct pxt_scratch *r, uint8_t *page)
 {
 	const char *path = pxt_env(PXT_VAR_STREAM);
 	uint64_t id = pxt_stream_of_path(path);

@@ -107,7 +107,7 @@ static int unsafe_dir(const struct stat *st, uint32_t euid, int err)
 }
 
 /* parent reports that no directory can be made there, so that the next place is tried. */
-static int open_place(struct pxt_room *r, const char *path, bool create, bool *parent)
+static int open_place(struct pxt_scratch *r, const char *path, bool create, bool *parent)
 {
 	struct stat st;
 	int fd, err;
@@ -139,7 +139,7 @@ static int open_place(struct pxt_room *r, const char *path, bool create, bool *p
 	return 0;
 }
 
-static void close_dir(struct pxt_room *r)
+static void close_dir(struct pxt_scratch *r)
 {
 	if (r->dir >= 0)
 		pxt_close(r->dir);
@@ -152,7 +152,7 @@ static char *put_own_name(char *to, uint32_t euid)
 }
 
 /* Opens the first of the places that can be the trace directory. */
-static int open_first(struct pxt_room *r)
+static int open_first(struct pxt_scratch *r)
 {
 	const char *var;
 	bool secure = r->secure = pxt_secure(), parent;
@@ -182,7 +182,7 @@ static int open_first(struct pxt_room *r)
 	return open_place(r, r->path, true, &parent);
 }
 
-int pxt_dir_open(struct pxt_room *r)
+int pxt_dir_open(struct pxt_scratch *r)
 {
 	int err = open_first(r);
 	if (err == 0)
@@ -190,7 +190,7 @@ int pxt_dir_open(struct pxt_room *r)
 	return err;
 }
 
-int pxt_dir_reopen(struct pxt_room *r, const char *path)
+int pxt_dir_reopen(struct pxt_scratch *r, const char *path)
 {
 	bool parent;
 	close_dir(r);
@@ -243,7 +243,7 @@ static int open_checked(int dir, const char *name, int at, int flags, uint32_t e
 
 #define OPEN_TRIES 16
 
-int pxt_open_own(struct pxt_room *r, int dir, const char *name, int flags)
+int pxt_open_own(struct pxt_scratch *r, int dir, const char *name, int flags)
 {
 	struct stat st;
 	int fd = -ENOENT;
@@ -280,7 +280,7 @@ int pxt_open_own(struct pxt_room *r, int dir, const char *name, int flags)
 }
 
 /* Without /proc a file is opened by name, and checked before and after. */
-static int open_unchecked(struct pxt_room *r, const char *dir, const char *path)
+static int open_unchecked(struct pxt_scratch *r, const char *dir, const char *path)
 {
 	struct stat before, after;
 	int fd, err = pxt_statat(AT_FDCWD, dir, &before, AT_SYMLINK_NOFOLLOW);
@@ -304,7 +304,7 @@ static int open_unchecked(struct pxt_room *r, const char *dir, const char *path)
 	return err < 0 ? err : -ESTALE;
 }
 
-int pxt_open_stream_path(struct pxt_room *r, const char *path)
+int pxt_open_stream_path(struct pxt_scratch *r, const char *path)
 {
 	struct stat st;
 	char *slash;
@@ -440,7 +440,7 @@ static int allocate(int fd, uint64_t n)
 	return 0;
 }
 
-int pxt_create_temp(struct pxt_room *r, uint64_t n, char *name)
+int pxt_create_temp(struct pxt_scratch *r, uint64_t n, char *name)
 {
 	char *s = pxt_put_dec(pxt_put(name, "t-"), r->self.pid);
 	int fd, err;
@@ -462,13 +462,13 @@ int pxt_create_temp(struct pxt_room *r, uint64_t n, char *name)
 }
 
 /* Never within another such call: the read position belongs to the descriptor, which is ours alone. */
-int pxt_dir_each(struct pxt_room *r, bool (*f)(void *ctx, const char *name), void *ctx)
+int pxt_dir_each(struct pxt_scratch *r, bool (*f)(void *ctx, const char *name), void *ctx)
 {
 	long at = pxt_retry(SYS_lseek, r->dir, 0, SEEK_SET);
 	return at < 0 ? (int)at : pxt_each_name(r->dir, r->dents[0], f, ctx);
 }
 
-int pxt_dir_trylock(struct pxt_room *r)
+int pxt_dir_trylock(struct pxt_scratch *r)
 {
 	struct stat st;
 	for (int i = 0; i < OPEN_TRIES; i++) {

@@ -151,7 +151,7 @@ static int number(int err)
 static int try_open(const char *name, size_t len, bool last, uint32_t *found)
 {
 	struct pxt_self *h = PXT_SELF;
-	struct pxt_room *r = pxt_enter(&h->lock, false);
+	struct pxt_scratch *r = pxt_enter(&h->lock, false);
 	int err;
 	if (!r)
 		return -EAGAIN;

@@ -41,7 +41,7 @@ static void connect_early(void)
 {
 	const char *path = pxt_env(PXT_VAR_STREAM);
 	struct pxt_self *h = PXT_SELF;
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	struct stat st;
 	if (*path != '/' || !pxt_stream_of_path(path) || pxt_secure())
 		return;

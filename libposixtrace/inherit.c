@@ -16,7 +16,7 @@ struct ancestor {
  * is never older than its parent: if it seems to be, the parent has died and its pid was used again.
  * That and the bound also end every cycle in a hostile /proc.
  */
-void pxt_ancestors(struct pxt_room *r)
+void pxt_ancestors(struct pxt_scratch *r)
 {
 	bool own = false;
 	for (r->depth = 1; r->depth <= PXT_MAX_DEPTH; r->depth++) {
@@ -31,7 +31,7 @@ void pxt_ancestors(struct pxt_room *r)
 	}
 }
 
-static uint8_t *sound_page(struct pxt_room *r, struct pxt_proc p)
+static uint8_t *sound_page(struct pxt_scratch *r, struct pxt_proc p)
 {
 	uint8_t *page;
 	int verdict;
@@ -56,7 +56,7 @@ static bool later_page(void *ctx, const char *name)
 }
 
 /* The latest process of this pid that has a page and had started by tick; pid 0: none. */
-static struct pxt_proc last_page(struct pxt_room *r, uint32_t pid, uint64_t tick)
+static struct pxt_proc last_page(struct pxt_scratch *r, uint32_t pid, uint64_t tick)
 {
 	struct last l = {pid, tick, {0, 0}};
 	pxt_dir_each(r, later_page, &l);
@@ -64,7 +64,7 @@ static struct pxt_proc last_page(struct pxt_room *r, uint32_t pid, uint64_t tick
 }
 
 /* leader() for the group or session id. member says that above belongs to it, too. */
-static bool leader_of(struct pxt_room *r, uint32_t id, bool member, const struct pxt_stat *above, struct ancestor *a)
+static bool leader_of(struct pxt_scratch *r, uint32_t id, bool member, const struct pxt_stat *above, struct ancestor *a)
 {
 	uint64_t start = pxt_chain(r, 0)->proc.start;
 	struct pxt_stat st;
@@ -93,7 +93,7 @@ static bool leader_of(struct pxt_room *r, uint32_t id, bool member, const struct
  * ancestors and is nearer than above, which may be NULL. The group is part of the session, so its
  * leader is the nearer one.
  */
-static bool leader(struct pxt_room *r, const struct pxt_stat *above, struct ancestor *a)
+static bool leader(struct pxt_scratch *r, const struct pxt_stat *above, struct ancestor *a)
 {
 	uint32_t group = pxt_chain(r, 0)->group, session = pxt_chain(r, 0)->session;
 	if (group != session && r->survey.group && leader_of(r, group, above && above->group == group, above, a)) {
@@ -105,7 +105,7 @@ static bool leader(struct pxt_room *r, const struct pxt_stat *above, struct ance
 }
 
 /* The nearest ancestor that has a page. */
-static bool nearest(struct pxt_room *r, struct ancestor *a)
+static bool nearest(struct pxt_scratch *r, struct ancestor *a)
 {
 	for (unsigned i = 1; i < r->depth; i++) {
 		uint8_t *page = sound_page(r, pxt_chain(r, i)->proc);
@@ -123,7 +123,7 @@ static bool nearest(struct pxt_room *r, struct ancestor *a)
 	return leader(r, NULL, a);
 }
 
-unsigned pxt_inherit(struct pxt_room *r, struct pxt_entry *list, uint64_t *family)
+unsigned pxt_inherit(struct pxt_scratch *r, struct pxt_entry *list, uint64_t *family)
 {
 	struct pxt_entry *all = r->entries[0];
 	struct ancestor a;

@@ -85,7 +85,7 @@ static void report(struct pxt_miss *m, int fd)
 	pxt_close(fd);
 }
 
-void pxt_miss_stream(struct pxt_room *r, uint64_t id, int err)
+void pxt_miss_stream(struct pxt_scratch *r, uint64_t id, int err)
 {
 	struct pxt_miss *m;
 	char name[32];
@@ -107,7 +107,7 @@ void pxt_miss_mem(struct pxt_conn *c, int err)
 	}
 }
 
-void pxt_miss_by_name(struct pxt_room *r, int err)
+void pxt_miss_by_name(struct pxt_scratch *r, int err)
 {
 	const char *path = pxt_env(PXT_VAR_STREAM);
 	uint64_t id = pxt_stream_of_path(path);

@@ -24,7 +24,7 @@ struct pxt_more_names {
 	_Alignas(4) uint32_t buckets[BUCKETS]; /* offsets of records, plus one; used if there are more than FEW */
 };
 
-_Static_assert(MAX_RECORD <= sizeof ((struct pxt_room *)0)->record, "a record fits");
+_Static_assert(MAX_RECORD <= sizeof ((struct pxt_scratch *)0)->record, "a record fits");
 
 /* A record, taken apart. */
 struct record {
@@ -217,7 +217,7 @@ static bool add(struct pxt_names *t, const uint8_t *b, const struct record *k)
 }
 
 /* Adds the records that stand in the file behind those that are known. */
-static int refresh(struct pxt_room *r, struct pxt_names *t, int fd)
+static int refresh(struct pxt_scratch *r, struct pxt_names *t, int fd)
 {
 	for (;;) {
 		struct record k;
@@ -237,7 +237,7 @@ static int refresh(struct pxt_room *r, struct pxt_names *t, int fd)
 	}
 }
 
-static int open_names(struct pxt_room *r, uint64_t family, int flags)
+static int open_names(struct pxt_scratch *r, uint64_t family, int flags)
 {
 	char name[32];
 	pxt_put_id(name, "n-", family);
@@ -249,7 +249,7 @@ static int open_names(struct pxt_room *r, uint64_t family, int flags)
  * points wait for the caller. *fd is open even if another process has the lock (EAGAIN): the file can be
  * read without.
  */
-static int lock_file(struct pxt_room *r, uint64_t family, int *fd)
+static int lock_file(struct pxt_scratch *r, uint64_t family, int *fd)
 {
 	for (int i = 0; i < 100; i++) {
 		struct stat st;
@@ -297,7 +297,7 @@ static int write_at(int fd, const uint8_t *b, uint32_t n, uint32_t end)
 }
 
 /* The records of the file and of ours that are alike, in bytes; *next are the ids that follow. */
-static int alike(struct pxt_room *r, struct pxt_names *t, int fd, uint32_t *end, uint32_t next[2])
+static int alike(struct pxt_scratch *r, struct pxt_names *t, int fd, uint32_t *end, uint32_t next[2])
 {
 	next[0] = PXT_EV_FirstUser;
 	next[1] = PXT_EV_FirstDynamic;
@@ -331,7 +331,7 @@ static bool known_before(struct pxt_names *t, const struct record *k, uint32_t e
  * Brings what is known and the locked file together. A file that was swept or cut short gets the
  * names back that this process has given out: otherwise their numbers would be given to other names.
  */
-static int reconcile(struct pxt_room *r, struct pxt_names *t, int fd)
+static int reconcile(struct pxt_scratch *r, struct pxt_names *t, int fd)
 {
 	uint32_t end, next[2];
 	struct record k;
@@ -382,7 +382,7 @@ static int write_final(struct pxt_names *t, int fd, uint8_t *b, uint32_t size)
  * Adds a name to the locked file, unless it is there. The filters decide on it when the file has room for
  * it, since it gets no event type otherwise.
  */
-static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char *name, size_t len,
+static int add_name(struct pxt_scratch *r, struct pxt_names *t, int fd, const char *name, size_t len,
 		    _Atomic uint32_t *used, uint32_t most, uint32_t *id)
 {
 	uint8_t *b = r->record;
@@ -416,7 +416,7 @@ static int add_name(struct pxt_room *r, struct pxt_names *t, int fd, const char 
 	return 0;
 }
 
-int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t len, _Atomic uint32_t *used,
+int pxt_names_id(struct pxt_scratch *r, uint64_t family, const char *name, size_t len, _Atomic uint32_t *used,
 		 uint32_t most, uint32_t *id)
 {
 	struct pxt_names *t = names_of(family);
@@ -436,7 +436,7 @@ int pxt_names_id(struct pxt_room *r, uint64_t family, const char *name, size_t l
 	return err;
 }
 
-bool pxt_names_have(struct pxt_room *r, uint64_t family, uint32_t id)
+bool pxt_names_have(struct pxt_scratch *r, uint64_t family, uint32_t id)
 {
 	struct pxt_names *t;
 	pxt_names_after_fork(r, family);
@@ -451,7 +451,7 @@ bool pxt_names_have(struct pxt_room *r, uint64_t family, uint32_t id)
 	return id >= PXT_EV_FirstUser && id < t->next[0];
 }
 
-int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *lock)
+int pxt_names_restore(struct pxt_scratch *r, uint64_t family, int removed, int *lock)
 {
 	struct pxt_names *t = names_of(family);
 	int fd, err;
@@ -477,7 +477,7 @@ int pxt_names_restore(struct pxt_room *r, uint64_t family, int removed, int *loc
  * A process that inherits no stream, and so founds a family, has the names of its parent: until it
  * calls exec its map is a copy of the parent's.
  */
-int pxt_names_inherit(struct pxt_room *r, uint64_t family, int *lock)
+int pxt_names_inherit(struct pxt_scratch *r, uint64_t family, int *lock)
 {
 	uint64_t from = 0;
 	int fd, err;
@@ -513,7 +513,7 @@ void pxt_names_before_fork(void)
  * page, has given the numbers to other names, they stay with those. While another process has the lock
  * of a file that lacks names, the child does not know them; its next lookup retries.
  */
-void pxt_names_after_fork(struct pxt_room *r, uint64_t family)
+void pxt_names_after_fork(struct pxt_scratch *r, uint64_t family)
 {
 	struct pxt_names *t = &PXT_SELF->names;
 	uint32_t end = at_fork.end;

@@ -207,7 +207,7 @@ static bool same_boot(const uint8_t *boot, const uint8_t *ours)
 	return !memcmp(boot, ours, 16) || !memcmp(boot, unknown, 16) || !memcmp(ours, unknown, 16);
 }
 
-int pxt_page_check(struct pxt_room *r, const uint8_t *b, struct pxt_proc p)
+int pxt_page_check(struct pxt_scratch *r, const uint8_t *b, struct pxt_proc p)
 {
 	uint8_t boot[16];
 	uint64_t ns;
@@ -224,7 +224,7 @@ int pxt_page_check(struct pxt_room *r, const uint8_t *b, struct pxt_proc p)
 	return PXT_PG_pageSound;
 }
 
-static void put_header(uint8_t *b, struct pxt_room *r, uint32_t session)
+static void put_header(uint8_t *b, struct pxt_scratch *r, uint32_t session)
 {
 	uint64_t magic = PXT_PG_pageMagic;
 	uint32_t size = PXT_PG_pageSize, entry = PXT_PG_entrySize;
@@ -252,7 +252,7 @@ void pxt_page_unmap(uint8_t *page)
 }
 
 /* held reports, of our own page, whether another runtime of this process holds it. */
-static int map_page(struct pxt_room *r, struct pxt_proc p, uint8_t **page, int *verdict, bool *held)
+static int map_page(struct pxt_scratch *r, struct pxt_proc p, uint8_t **page, int *verdict, bool *held)
 {
 	char name[48];
 	struct stat st;
@@ -282,12 +282,12 @@ static int map_page(struct pxt_room *r, struct pxt_proc p, uint8_t **page, int *
 	return err;
 }
 
-int pxt_page_map(struct pxt_room *r, struct pxt_proc p, uint8_t **page, int *verdict)
+int pxt_page_map(struct pxt_scratch *r, struct pxt_proc p, uint8_t **page, int *verdict)
 {
 	return map_page(r, p, page, verdict, NULL);
 }
 
-bool pxt_page_linked(struct pxt_room *r, uint8_t *page)
+bool pxt_page_linked(struct pxt_scratch *r, uint8_t *page)
 {
 	struct pxt_proc p = {get32(page + PXT_PG_offPID), get64(page + PXT_PG_offStart)};
 	struct stat st;
@@ -300,7 +300,7 @@ bool pxt_page_linked(struct pxt_room *r, uint8_t *page)
  * Removes a page of an earlier boot that has our name. The lock on the file rules out that it is the
  * new page that another process has put in its place meanwhile.
  */
-static int remove_old(struct pxt_room *r)
+static int remove_old(struct pxt_scratch *r)
 {
 	char name[48];
 	struct stat st;
@@ -323,7 +323,7 @@ static int remove_old(struct pxt_room *r)
 }
 
 /* The entries of the old page, and those of the list that are not in it. */
-static unsigned merge(struct pxt_room *r, uint8_t *old, struct pxt_entry *list, unsigned n)
+static unsigned merge(struct pxt_scratch *r, uint8_t *old, struct pxt_entry *list, unsigned n)
 {
 	struct pxt_entry *first = r->entries[2];
 	unsigned m = pxt_page_entries(old, first);
@@ -339,7 +339,7 @@ static unsigned merge(struct pxt_room *r, uint8_t *old, struct pxt_entry *list, 
 }
 
 /* Publishes the page: everything that the process inherits is in it from the first instant. */
-static int publish(struct pxt_room *r, uint32_t session, const struct pxt_entry *list, unsigned n, uint64_t family,
+static int publish(struct pxt_scratch *r, uint32_t session, const struct pxt_entry *list, unsigned n, uint64_t family,
 		   uint8_t *old, uint8_t **page)
 {
 	char temp[PXT_TEMP_NAME], name[48];
@@ -376,7 +376,7 @@ static int publish(struct pxt_room *r, uint32_t session, const struct pxt_entry 
 	return err;
 }
 
-static int create_page(struct pxt_room *r, uint8_t *mapped, uint8_t **page, bool *held)
+static int create_page(struct pxt_scratch *r, uint8_t *mapped, uint8_t **page, bool *held)
 {
 	struct pxt_entry *list = r->entries[1];
 	struct pxt_removed old;
@@ -417,7 +417,7 @@ static int create_page(struct pxt_room *r, uint8_t *mapped, uint8_t **page, bool
 }
 
 /* A page that replaces another one of this program counts on. */
-static void opened(struct pxt_room *r, uint8_t *page, uint8_t *old, bool held)
+static void opened(struct pxt_scratch *r, uint8_t *page, uint8_t *old, bool held)
 {
 	if (old)
 		return;
@@ -425,7 +425,7 @@ static void opened(struct pxt_room *r, uint8_t *page, uint8_t *old, bool held)
 	pxt_names_after_fork(r, pxt_page_family(page));
 }
 
-int pxt_page_own(struct pxt_room *r, uint8_t *old, uint8_t **page)
+int pxt_page_own(struct pxt_scratch *r, uint8_t *old, uint8_t **page)
 {
 	for (int i = 0; i < 16; i++) {
 		bool held = false;

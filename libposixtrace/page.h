@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "layout.h"
-#include "room.h"
+#include "scratch.h"
 
 static inline _Atomic uint32_t *pxt_page32(uint8_t *page, unsigned at)
 {
@@ -23,15 +23,15 @@ static inline _Atomic uint64_t *pxt_page64(uint8_t *page, unsigned at)
  * Maps the page of the calling process, and makes it if there is none, which decides what the process
  * inherits. old is the page that the process has mapped already, whose file was removed, or NULL.
  */
-int pxt_page_own(struct pxt_room *r, uint8_t *old, uint8_t **page);
+int pxt_page_own(struct pxt_scratch *r, uint8_t *old, uint8_t **page);
 
 /* Maps the page of a process. verdict is one of PXT_PG_page...; *page is NULL unless it is sound. */
-int pxt_page_map(struct pxt_room *r, struct pxt_proc p, uint8_t **page, int *verdict);
+int pxt_page_map(struct pxt_scratch *r, struct pxt_proc p, uint8_t **page, int *verdict);
 void pxt_page_unmap(uint8_t *page);
-int pxt_page_check(struct pxt_room *r, const uint8_t *page, struct pxt_proc p);
+int pxt_page_check(struct pxt_scratch *r, const uint8_t *page, struct pxt_proc p);
 
 /* Whether the page's file is still the one in the directory. */
-bool pxt_page_linked(struct pxt_room *r, uint8_t *page);
+bool pxt_page_linked(struct pxt_scratch *r, uint8_t *page);
 bool pxt_page_moved(uint8_t *page);
 
 uint64_t pxt_page_family(uint8_t *page);
@@ -55,8 +55,8 @@ void pxt_page_detach(uint8_t *page, uint64_t stream);
 void pxt_page_opened(uint8_t *page, bool held);
 
 /* inherit.c: the entries and the family of a process without page, after pxt_survey and pxt_ancestors. */
-unsigned pxt_inherit(struct pxt_room *r, struct pxt_entry *list, uint64_t *family);
-void pxt_ancestors(struct pxt_room *r);
+unsigned pxt_inherit(struct pxt_scratch *r, struct pxt_entry *list, uint64_t *family);
+void pxt_ancestors(struct pxt_scratch *r);
 
 /* removed.c */
 struct pxt_removed {
@@ -64,11 +64,11 @@ struct pxt_removed {
 	bool borrowed;	/* the page is mapped elsewhere, too */
 	int names;	/* -1: not found */
 };
-void pxt_removed_find(struct pxt_room *r, uint8_t *old, struct pxt_removed *found);
+void pxt_removed_find(struct pxt_scratch *r, uint8_t *old, struct pxt_removed *found);
 void pxt_removed_redirect(struct pxt_removed *found);
 void pxt_removed_close(struct pxt_removed *found);
 
 /* tidy.c: the sweep after a page was made. */
-void pxt_tidy(struct pxt_room *r);
+void pxt_tidy(struct pxt_scratch *r);
 
 #endif

@@ -64,7 +64,7 @@ void pxt_decide(struct pxt_header *h, uint32_t id, const char *name, size_t len)
 }
 
 struct apply {
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	uint64_t family;
 	uint32_t id;
 	const char *name;
@@ -84,7 +84,7 @@ static bool apply_to(void *ctx, const char *file)
 	return true;
 }
 
-void pxt_patterns_apply(struct pxt_room *r, uint64_t family, uint32_t id, const char *name, size_t len)
+void pxt_patterns_apply(struct pxt_scratch *r, uint64_t family, uint32_t id, const char *name, size_t len)
 {
 	struct apply a = {r, family, id, name, len};
 	pxt_dir_each(r, apply_to, &a);

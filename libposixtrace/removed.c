@@ -16,7 +16,7 @@
 #define REMOVED " (deleted)" /* proc(5) appends it to the path of a removed file */
 
 /* Opens the file of a descriptor of this process if it is regular and has no name any more. */
-static int open_removed(struct pxt_room *r, const char *fd, struct stat *st)
+static int open_removed(struct pxt_scratch *r, const char *fd, struct stat *st)
 {
 	char path[48];
 	int at, got = -ENOENT;
@@ -35,14 +35,14 @@ static int open_removed(struct pxt_room *r, const char *fd, struct stat *st)
 }
 
 struct search {
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	struct pxt_removed *found;
 	char want[48];
 	int64_t most; /* size of the file of names; -1: the search is for the page */
 };
 
 /* The name, without directory, of the removed file behind a descriptor; NULL if it is no such file. */
-static const char *removed_name(struct pxt_room *r, const char *fd)
+static const char *removed_name(struct pxt_scratch *r, const char *fd)
 {
 	char path[48];
 	char *slash;
@@ -104,7 +104,7 @@ static bool look(void *ctx, const char *fd)
 	return true;
 }
 
-static void search_fds(struct pxt_room *r, struct search *s)
+static void search_fds(struct pxt_scratch *r, struct search *s)
 {
 	int dir = pxt_open("/proc/self/fd", O_RDONLY | O_DIRECTORY, 0);
 	if (dir < 0)
@@ -113,7 +113,7 @@ static void search_fds(struct pxt_room *r, struct search *s)
 	pxt_close(dir);
 }
 
-void pxt_removed_find(struct pxt_room *r, uint8_t *old, struct pxt_removed *found)
+void pxt_removed_find(struct pxt_scratch *r, uint8_t *old, struct pxt_removed *found)
 {
 	struct search s = {r, found, "", -1};
 	found->page = old;

@@ -57,7 +57,7 @@ struct pxt_self {
 	_Atomic(struct pxt_writer *) writers[PXT_PG_MaxStreams];
 
 	/* For slow paths, under lock. */
-	_Atomic uint32_t lock;		   /* see room.c */
+	_Atomic uint32_t lock;		   /* see scratch.c */
 	_Atomic uint32_t seen;		   /* the word at the last failure */
 	_Atomic uint64_t again;		   /* the time of the retry after it, 0 for none */
 	_Atomic uint32_t none;		   /* there is no page */

@@ -5,9 +5,9 @@
 
 #include "dir.h"
 #include "kernel.h"
-#include "room.h"
+#include "scratch.h"
 
-static void see_page(struct pxt_room *r, struct pxt_proc p)
+static void see_page(struct pxt_scratch *r, struct pxt_proc p)
 {
 	struct pxt_survey *s = &r->survey;
 	s->pages++;
@@ -31,7 +31,7 @@ static void see_page(struct pxt_room *r, struct pxt_proc p)
 
 static bool see(void *ctx, const char *name)
 {
-	struct pxt_room *r = ctx;
+	struct pxt_scratch *r = ctx;
 	struct pxt_proc p;
 	if (pxt_parse_page(name, &p))
 		see_page(r, p);
@@ -42,7 +42,7 @@ static bool see(void *ctx, const char *name)
 	return true;
 }
 
-void pxt_survey(struct pxt_room *r)
+void pxt_survey(struct pxt_scratch *r)
 {
 	static const struct pxt_survey none = {.oldest = UINT64_MAX};
 	r->survey = none;

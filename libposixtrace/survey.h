@@ -12,7 +12,7 @@
 
 #define PXT_DEAD 8 /* how many pages of dead processes it keeps */
 
-struct pxt_room;
+struct pxt_scratch;
 
 struct pxt_survey {
 	/* The earliest start of a process that has a page and may be an ancestor; UINT64_MAX: none has. */
@@ -26,6 +26,6 @@ struct pxt_survey {
 };
 
 /* Fills r->survey for the process r->own. */
-void pxt_survey(struct pxt_room *r);
+void pxt_survey(struct pxt_scratch *r);
 
 #endif

@@ -69,7 +69,7 @@ static int settle(uint8_t *page)
 	return 0;
 }
 
-static void identify(struct pxt_room *r)
+static void identify(struct pxt_scratch *r)
 {
 	struct pxt_self *h = PXT_SELF;
 	if (!h->self.start) {
@@ -87,7 +87,7 @@ static void identify(struct pxt_room *r)
  * Continues with a new page. A controller has made it after the trace directory or its files were
  * removed, or this process makes it.
  */
-static int move(struct pxt_room *r)
+static int move(struct pxt_scratch *r)
 {
 	struct pxt_self *h = PXT_SELF;
 	uint8_t *page;
@@ -103,7 +103,7 @@ static int move(struct pxt_room *r)
 	return err;
 }
 
-static void inherit(struct pxt_room *r, uint8_t *page)
+static void inherit(struct pxt_scratch *r, uint8_t *page)
 {
 	struct pxt_self *h = PXT_SELF;
 	int err = pxt_inherit_by_name(r, page);
@@ -116,7 +116,7 @@ static void inherit(struct pxt_room *r, uint8_t *page)
  * Removes the process from its streams: it has become a set-gid or set-uid program, which only a
  * privileged controller may trace. False if the lock was not to be had.
  */
-static bool release(struct pxt_room *r, uint8_t *page)
+static bool release(struct pxt_scratch *r, uint8_t *page)
 {
 	struct pxt_entry *list = r->entries[3];
 	unsigned n = pxt_page_entries(page, list);
@@ -137,7 +137,7 @@ const char *pxt_own_dir(void)
 	return own.dirpath;
 }
 
-static int first_open(struct pxt_room *r)
+static int first_open(struct pxt_scratch *r)
 {
 	struct pxt_self *h = PXT_SELF;
 	_Atomic uint32_t *word;
@@ -169,7 +169,7 @@ static int first_open(struct pxt_room *r)
 	return 0;
 }
 
-int pxt_proc_open(struct pxt_room *r, bool name)
+int pxt_proc_open(struct pxt_scratch *r, bool name)
 {
 	struct pxt_self *h = PXT_SELF;
 	int err;
@@ -207,7 +207,7 @@ static void crowded(struct pxt_writer *w)
 {
 	_Atomic uint64_t *last = w->context;
 	uint64_t now = pxt_clock(CLOCK_MONOTONIC), then = atomic_load(last);
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	struct pxt_conn c;
 	if (now - then < CROWDED_PAUSE || !atomic_compare_exchange_strong(last, &then, now) || !pxt_own_memory())
 		return;
@@ -222,7 +222,7 @@ static void crowded(struct pxt_writer *w)
 }
 
 /* Makes this process a writer of a stream, or reports to the stream why it cannot. */
-static int connect_to(struct pxt_room *r, uint64_t id, struct pxt_attachment **a)
+static int connect_to(struct pxt_scratch *r, uint64_t id, struct pxt_attachment **a)
 {
 	struct pxt_conn c;
 	int err = pxt_connect(r, id, &c);
@@ -245,7 +245,7 @@ static int connect_to(struct pxt_room *r, uint64_t id, struct pxt_attachment **a
 }
 
 /* Fills the table with the streams in the page. False if a connection failed that may be retried. */
-static bool fill(struct pxt_room *r)
+static bool fill(struct pxt_scratch *r)
 {
 	struct pxt_self *h = PXT_SELF;
 	struct pxt_entry *list = r->entries[3];
@@ -327,7 +327,7 @@ static bool pending(void)
 	return again != 0 && atomic_load(&h->seen) == now_word() && pxt_clock(CLOCK_MONOTONIC) < again;
 }
 
-void pxt_table_renew(struct pxt_room *r)
+void pxt_table_renew(struct pxt_scratch *r)
 {
 	struct pxt_self *h = PXT_SELF;
 	uint32_t now;
@@ -367,7 +367,7 @@ void pxt_table_renew(struct pxt_room *r)
 bool pxt_sync(void)
 {
 	struct pxt_self *h = PXT_SELF;
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	if (pending())
 		return !atomic_load(&h->none);
 	r = pxt_own_memory() ? pxt_enter(&h->lock, false) : NULL;
@@ -395,7 +395,7 @@ void pxt_learn(uint32_t id)
 bool pxt_knows(uint32_t id)
 {
 	struct pxt_self *h = PXT_SELF;
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	bool have = false;
 	if (id == PXT_EV_Unnamed) {
 		pxt_learn(id);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "room.h"
+#include "scratch.h"
 
 /* Once in a process, before anything else; again does no harm. */
 void pxt_setup(void);
@@ -21,11 +21,11 @@ bool pxt_knows(uint32_t id);
 void pxt_learn(uint32_t id);
 
 /* The page of this process, which is made if there is none. name: for the sake of a name. */
-int pxt_proc_open(struct pxt_room *r, bool name);
+int pxt_proc_open(struct pxt_scratch *r, bool name);
 const char *pxt_own_dir(void); /* the path of its directory */
 
 /* The same for a caller in a slow path. */
-void pxt_table_renew(struct pxt_room *r);
+void pxt_table_renew(struct pxt_scratch *r);
 
 /*
  * Gives back what the process has in its streams. The caller is in a slow path, in the only thread, outside of
@@ -38,14 +38,14 @@ void pxt_page_forked(void);
 /* miss.c */
 struct pxt_conn;
 bool pxt_transient(int err);
-void pxt_miss_stream(struct pxt_room *r, uint64_t id, int err);		  /* its file is opened for that */
+void pxt_miss_stream(struct pxt_scratch *r, uint64_t id, int err);		  /* its file is opened for that */
 void pxt_miss_mem(struct pxt_conn *c, int err);
-void pxt_miss_by_name(struct pxt_room *r, int err);			  /* the stream of $PTRACE_STREAM */
+void pxt_miss_by_name(struct pxt_scratch *r, int err);			  /* the stream of $PTRACE_STREAM */
 void pxt_miss_connected(struct pxt_conn *c);
 void pxt_miss_forget(void);
 uint64_t pxt_miss_next(void); /* the time of the next retry */
 
 /* byname.c: attaches the process to the stream that $PTRACE_STREAM names, if children inherit that. */
-int pxt_inherit_by_name(struct pxt_room *r, uint8_t *page);
+int pxt_inherit_by_name(struct pxt_scratch *r, uint8_t *page);
 
 #endif

@@ -20,7 +20,7 @@
 #define OPEN 16 /* how many files of names it opens */
 
 struct tidy {
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 
 	/* An examined page. */
 	uint32_t leader;
@@ -219,7 +219,7 @@ static void sweep_names(struct tidy *t)
 	}
 }
 
-void pxt_tidy(struct pxt_room *r)
+void pxt_tidy(struct pxt_scratch *r)
 {
 	const struct pxt_survey *s = &r->survey;
 	struct tidy t = {.r = r};

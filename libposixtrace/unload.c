@@ -8,7 +8,7 @@
 #include "self_page.h"
 #include "kernel.h"
 #include "page.h"
-#include "room.h"
+#include "scratch.h"
 #include "table.h"
 
 /* Whether no stream has ever been attached to the process of the page: not when it was made, nor later. */
@@ -40,7 +40,7 @@ __attribute__((destructor(101))) static void unload(void) /* after those of the 
 	char path[PATH_MAX + 48], *name;
 	uint64_t signals;
 	pxt_signals_block(&signals);
-	if (!pxt_own_memory() || !pxt_lock_room(&h->lock)) {
+	if (!pxt_own_memory() || !pxt_lock_slow(&h->lock)) {
 		pxt_signals_restore(&signals);
 		return;
 	}
@@ -53,6 +53,6 @@ __attribute__((destructor(101))) static void unload(void) /* after those of the 
 		pxt_put_id(name, "n-", pxt_page_family(h->page));
 		pxt_unlinkat(AT_FDCWD, path, 0);
 	}
-	pxt_unlock_room(&h->lock);
+	pxt_unlock_slow(&h->lock);
 	pxt_signals_restore(&signals);
 }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "room.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,19 +125,19 @@ static bool any_closed(void)
 	return false;
 }
 
-bool pxt_lock_room(_Atomic uint32_t *lock)
+bool pxt_lock_slow(_Atomic uint32_t *lock)
 {
 	return take(lock, true);
 }
 
-void pxt_unlock_room(_Atomic uint32_t *lock)
+void pxt_unlock_slow(_Atomic uint32_t *lock)
 {
 	drop(lock);
 }
 
-struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try)
+struct pxt_scratch *pxt_enter(_Atomic uint32_t *lock, bool try)
 {
-	struct pxt_room *r;
+	struct pxt_scratch *r;
 	void *mem = NULL;
 	uint64_t signals;
 	int saved = errno;
@@ -175,7 +175,7 @@ struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try)
 	return r;
 }
 
-void pxt_leave(struct pxt_room *r)
+void pxt_leave(struct pxt_scratch *r)
 {
 	uint64_t signals = r->signals;
 	_Atomic uint32_t *lock = r->lock;

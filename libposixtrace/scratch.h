@@ -3,8 +3,8 @@
  * work in memory that they map for the moment, because a trace point may run on a signal stack of
  * a few kilobytes.
  */
-#ifndef PXT_ROOM_H
-#define PXT_ROOM_H
+#ifndef PXT_SCRATCH_H
+#define PXT_SCRATCH_H
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ struct pxt_entry {
 	uint64_t attached;
 };
 
-struct pxt_room {
+struct pxt_scratch {
 	uint64_t signals;
 	int saved_errno;
 	_Atomic uint32_t *lock;
@@ -59,7 +59,7 @@ struct pxt_room {
 };
 
 /* This process, i is 0, and its ancestors, nearest first, up to r->depth. */
-static inline struct pxt_stat *pxt_chain(struct pxt_room *r, unsigned i)
+static inline struct pxt_stat *pxt_chain(struct pxt_scratch *r, unsigned i)
 {
 	return i == 0 ? &r->own : &r->ancestors[i - 1];
 }
@@ -81,14 +81,14 @@ const char *pxt_env(enum pxt_var v); /* "" if it is not set */
 void pxt_env_keep_dir(const char *path);
 
 /*
- * Enters a slow path: takes the lock, and maps a room. NULL if the lock cannot be had, because this
+ * Enters a slow path: takes the lock, and maps the scratch memory. NULL if the lock cannot be had, because this
  * thread has it or its holder does not continue, or if there is no memory. try: does not wait.
  */
-struct pxt_room *pxt_enter(_Atomic uint32_t *lock, bool try);
-void pxt_leave(struct pxt_room *r);
+struct pxt_scratch *pxt_enter(_Atomic uint32_t *lock, bool try);
+void pxt_leave(struct pxt_scratch *r);
 
 /* The lock alone, without waiting. */
-bool pxt_lock_room(_Atomic uint32_t *lock);
-void pxt_unlock_room(_Atomic uint32_t *lock);
+bool pxt_lock_slow(_Atomic uint32_t *lock);
+void pxt_unlock_slow(_Atomic uint32_t *lock);
 
 #endif

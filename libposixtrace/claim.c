@@ -158,16 +158,6 @@ static bool oldest(struct pxt_mem *m, uint32_t *best, uint64_t *seen, bool *agai
 }
 
 /*
- * The header's word says that there may be partial chunks. The bits above that flag count how often a
- * chunk became partial, so that a writer that looked for one before cannot say that there is none.
- */
-void pxt_one_partial(struct pxt_mem *m)
-{
-	atomic_fetch_add(&m->h->partials, 2 * PXT_somePartial);
-	atomic_fetch_or(&m->h->partials, PXT_somePartial);
-}
-
-/*
  * Moves a partial chunk with room for need bytes to a state. An owned chunk is busy until the writer
  * is ready to append to it.
  */

@@ -31,27 +31,6 @@ uint64_t pxt_ordered_ticks(void)
 	return t;
 }
 
-/*
- * The time now, for a writer that has set a busy bit: a tick beyond the horizon.
- *
- * The counters of two processors may differ by a little; ticks do not. A horizon that is further
- * ahead was scribbled on: waiting for the clock to pass it would be endless.
- */
-uint64_t pxt_beyond(struct pxt_mem *m)
-{
-	uint64_t tick = pxt_now(m);
-	if (m->clock == PXT_ClockTicks)
-		pxt_ordered_ticks(); /* the state, loaded next, is not older than the tick */
-	uint64_t h = pxt_load(&m->h->front.horizon);
-	if (h < tick)
-		return tick;
-	if (h - tick < PXT_skew)
-		return h + 1;
-	if (h - tick > PXT_farBehind)
-		pxt_lower_horizon(m, h, tick);
-	return tick;
-}
-
 /* Replaces a horizon that the stream's clock cannot have reached. */
 void pxt_lower_horizon(struct pxt_mem *m, uint64_t seen, uint64_t tick)
 {

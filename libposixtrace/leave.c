@@ -51,6 +51,16 @@ bool pxt_retire(struct pxt_mem *m, uint32_t i, uint64_t c)
 }
 
 /*
+ * The header's word says that there may be partial chunks. The bits above that flag count how often a
+ * chunk became partial, so that a writer that looked for one before cannot say that there is none.
+ */
+void pxt_one_partial(struct pxt_mem *m)
+{
+	atomic_fetch_add(&m->h->partials, 2 * PXT_somePartial);
+	atomic_fetch_or(&m->h->partials, PXT_somePartial);
+}
+
+/*
  * pxt_leave_partial for a chunk whose age is known: it was put aside long ago, and is overwritten as
  * if it had been closed then.
  */

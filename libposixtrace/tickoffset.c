@@ -120,6 +120,27 @@ uint64_t pxt_now(struct pxt_mem *m)
 }
 
 /*
+ * The time now, for a writer that has set a busy bit: a tick beyond the horizon.
+ *
+ * The counters of two processors may differ by a little; ticks do not. A horizon that is further
+ * ahead was scribbled on: waiting for the clock to pass it would be endless.
+ */
+uint64_t pxt_beyond(struct pxt_mem *m)
+{
+	uint64_t tick = pxt_now(m);
+	if (m->clock == PXT_ClockTicks)
+		pxt_ordered_ticks(); /* the state, loaded next, is not older than the tick */
+	uint64_t h = pxt_load(&m->h->front.horizon);
+	if (h < tick)
+		return tick;
+	if (h - tick < PXT_skew)
+		return h + 1;
+	if (h - tick > PXT_farBehind)
+		pxt_lower_horizon(m, h, tick);
+	return tick;
+}
+
+/*
  * Whether tick is so far ahead of the stream's clock that the file must be damaged. If the counter
  * was set back instead, the stream's clock goes on from tick.
  */

@@ -181,12 +181,12 @@ void pxt_set_free(struct pxt_mem *m, uint32_t i);
 
 /* horizon.c */
 void pxt_reached(struct pxt_mem *m, uint64_t tick);
-uint64_t pxt_beyond(struct pxt_mem *m);
 void pxt_lower_horizon(struct pxt_mem *m, uint64_t seen, uint64_t tick);
 uint64_t pxt_ordered_ticks(void);
 
 /* tickoffset.c */
 uint64_t pxt_now(struct pxt_mem *m);
+uint64_t pxt_beyond(struct pxt_mem *m);
 bool pxt_is_future(struct pxt_mem *m, uint64_t tick);
 
 /* loss.c */
@@ -209,7 +209,6 @@ void pxt_ending(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t *last, uint3
 
 /* claim.c */
 bool pxt_claim(struct pxt_mem *m, uint64_t slot, uint32_t state, uint32_t need, uint32_t *chunk, uint64_t *adopted);
-void pxt_one_partial(struct pxt_mem *m);
 void pxt_empty(struct pxt_mem *m, uint32_t i, uint64_t c);
 uint64_t pxt_begin(struct pxt_mem *m, uint32_t i, uint64_t slot, uint32_t state, uint64_t base);
 void pxt_release(struct pxt_mem *m, uint32_t i);
@@ -227,6 +226,7 @@ static inline bool pxt_ends_so(struct pxt_desc *d, uint64_t c)
 	return s == pxt_read_at(pxt_read_word(pxt_gen(c)), pxt_count(s), pxt_off(c));
 }
 void pxt_date(struct pxt_mem *m, uint32_t i);
+void pxt_one_partial(struct pxt_mem *m);
 bool pxt_retire(struct pxt_mem *m, uint32_t i, uint64_t c);
 bool pxt_leave_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state);
 bool pxt_leave_partial(struct pxt_mem *m, uint32_t i, uint64_t c);

@@ -1,7 +1,7 @@
 /* Data of unusual sizes. */
 #include <string.h>
 
-#include "word.h"
+#include "copy.h"
 
 /* pxt_copy of any size. */
 void pxt_copy_any(unsigned char *to, const void *data, uint32_t n)

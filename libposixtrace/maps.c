@@ -2,7 +2,7 @@
  * Notes on the mapping of an address before the first event with such an address: maps.go of the Go
  * package.
  */
-#include "word.h"
+#include "copy.h"
 
 static uint32_t size_of(uint32_t n)
 {

@@ -1,6 +1,7 @@
 /*
  * Appending to an open chunk, which belongs to no writer. Each event in it has all its members.
  */
+#include "copy.h"
 #include "protocol.h"
 
 /*

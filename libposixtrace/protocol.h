@@ -28,7 +28,7 @@
  * What differs from Go:
  * - let_go compares: the owner's process may have parked a chunk that a record left busy (abandoned.c).
  * - The caller of seize compares the shard's tag at once, and says which record holds the chunk
- *   (append.h). Go compares the tag later.
+ *   (seize.h). Go compares the tag later.
  * - The owner parks a busy chunk if it knows that the record that held it has ended.
  * - A C process does not flush, read or clear. So nothing here ships a chunk or probes a word; only a
  *   recovery hands back and renews; and drop gets only chunks without events.

@@ -1,5 +1,6 @@
 /* The record path. */
-#include "append.h"
+#include "copy.h"
+#include "seize.h"
 
 /* The place of a site of this shard, defined by a record at *p, behind a note on its mapping, if it is new. */
 static inline struct pxt_site *site_at(struct pxt_writer *w, struct pxt_shard *s, struct pxt_desc *d, unsigned char **p,
@@ -104,7 +105,6 @@ static void write_event(struct pxt_writer *w, struct pxt_shard *s, struct pxt_de
 	pxt_ctl_publish(d, c, pxt_off(c) + (uint32_t)(p - start));
 }
 
-/* pxt_append in all cases. */
 __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who,
 					       uint64_t addr, const void *data, size_t n)
 {
@@ -154,12 +154,6 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 	if (!pxt_rejects(&w->m, id))
 		pxt_add_lost(&w->m, pxt_now(&w->m)); /* a hostile process changes the stream all the time */
 	return false;
-}
-
-bool pxt_append(struct pxt_writer *w, unsigned hint, uint32_t id, uint64_t who, uint64_t addr, uint64_t *ticks,
-		const void *data, size_t n)
-{
-	return pxt_append_inline(w, hint, id, who, addr, ticks, data, n);
 }
 
 bool pxt_wants(const struct pxt_writer *w, uint32_t id)

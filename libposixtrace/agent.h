@@ -111,12 +111,14 @@ void pxt_log_rewind(struct pxt_log *r);
 /* The next item of a reader: 0 and NULL at the end, or an error number. */
 int pxt_log_next(struct pxt_log *r, const struct pxt_item **item);
 
-/* agents.c */
+/* home.c */
 void pxt_lock(_Atomic uint32_t *word);
 void pxt_unlock(_Atomic uint32_t *word);
 struct pxt_home *pxt_home_made(void);			  /* NULL: no memory */
 struct pxt_link *pxt_link_hold(struct pxt_home *h);	  /* a use of the channel for new identifiers, or NULL */
 void pxt_link_let(struct pxt_home *h, struct pxt_link *l); /* ends a use */
+
+/* agents.c */
 int pxt_link_start(struct pxt_home *h, struct pxt_use *u); /* a use of a channel whose agent works */
 
 /* wait.c: waits until a word of the channel is not value, or the agent has ended. 0, EINTR or ETIMEDOUT. */

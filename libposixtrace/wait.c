@@ -5,6 +5,12 @@
 
 #include "kernel.h"
 
+bool pxt_agent_alive(struct pxt_channel *ch)
+{
+	uint32_t a = atomic_load(&ch->alive);
+	return a != 0 && !(a & PXT_W_OwnerDied);
+}
+
 void pxt_agent_ring(struct pxt_channel *ch)
 {
 	atomic_fetch_add(&ch->bell, 1);

@@ -23,17 +23,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The word that the inlined trace point loads until the page is found, and after a fork. */
-static const volatile uint32_t one = 1;
-
-EXPORT const struct posixtrace_hot posixtrace_hot = {&one, (const volatile long *)&pxt_self_page.self.index};
-
-void pxt_set_word(_Atomic uint32_t *word)
-{
-	atomic_store(&PXT_SELF->word, word);
-	atomic_store(&PXT_SELF->index, ((intptr_t)word - (intptr_t)&one) / 4);
-}
-
 __thread struct pxt_thread pxt_thread PXT_TLS;
 
 static __attribute__((noinline, cold)) struct pxt_thread *who_slow(struct pxt_thread *child)

@@ -82,7 +82,15 @@ union pxt_self_page {
 };
 
 extern union pxt_self_page pxt_self_page __attribute__((visibility("hidden")));
-void pxt_set_word(_Atomic uint32_t *word); /* event.c */
 #define PXT_SELF (&pxt_self_page.self)
+
+/* Once in a process, before anything else; again does no harm. */
+void pxt_setup(void);
+
+/* Whether this process has the memory to itself, or is a vfork child in that of its parent. */
+bool pxt_own_memory(void);
+
+/* Sets the word that the trace point looks at, also the inlined one. */
+void pxt_set_word(_Atomic uint32_t *word);
 
 #endif

@@ -14,8 +14,6 @@
 #include "page.h"
 #include "word.h"
 
-union pxt_self_page pxt_self_page __attribute__((aligned(PXT_SELF_PAGE_SIZE)));
-
 /* One after the other, which makes one page of memory dirty instead of two. */
 static struct {
 	/*
@@ -26,21 +24,6 @@ static struct {
 	_Atomic uint32_t never; /* the word of a process that must not be traced */
 	char dirpath[PATH_MAX]; /* the directory of the page */
 } own;
-
-void pxt_setup(void)
-{
-	struct pxt_self *h = PXT_SELF;
-	if (h->pid)
-		return;
-	pxt_madvise(&pxt_self_page, sizeof pxt_self_page, MADV_WIPEONFORK);
-	h->pid = pxt_getpid();
-}
-
-bool pxt_own_memory(void)
-{
-	uint32_t pid = PXT_SELF->pid;
-	return pid == 0 || pid == pxt_getpid();
-}
 
 static int zeros_at(void *at)
 {

@@ -7,12 +7,6 @@
 
 #include "scratch.h"
 
-/* Once in a process, before anything else; again does no harm. */
-void pxt_setup(void);
-
-/* Whether this process has the memory to itself, or is a vfork child in that of its parent. */
-bool pxt_own_memory(void);
-
 /* Makes the table agree with the process page; false if there is no page. Async-signal-safe. */
 bool pxt_sync(void);
 

@@ -23,8 +23,6 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-__thread struct pxt_thread pxt_thread PXT_TLS;
-
 static __attribute__((noinline, cold)) struct pxt_thread *who_slow(struct pxt_thread *child)
 {
 	struct pxt_thread *t = &pxt_thread;

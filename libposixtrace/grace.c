@@ -37,6 +37,8 @@ struct block {
 static struct block first;
 static _Atomic bool untracked; /* there was no memory for a section: from now on that of streams stays */
 
+__thread struct pxt_thread pxt_thread PXT_TLS;
+
 static volatile uint32_t always;
 struct pxt_section pxt_no_section = {.frame = &always};
 

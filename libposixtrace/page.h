@@ -19,14 +19,11 @@ static inline _Atomic uint64_t *pxt_page64(uint8_t *page, unsigned at)
 	return (_Atomic uint64_t *)(void *)(page + at);
 }
 
-/*
- * Maps the page of the calling process, and makes it if there is none, which decides what the process
- * inherits. old is the page that the process has mapped already, whose file was removed, or NULL.
- */
-int pxt_page_own(struct pxt_scratch *r, uint8_t *old, uint8_t **page);
-
 /* Maps the page of a process. verdict is one of PXT_PG_page...; *page is NULL unless it is sound. */
 int pxt_page_map(struct pxt_scratch *r, struct pxt_proc p, uint8_t **page, int *verdict);
+/* The same of our own page. held: another runtime of this process has it. */
+int pxt_page_map_held(struct pxt_scratch *r, struct pxt_proc p, uint8_t **page, int *verdict, bool *held);
+int pxt_page_map_fd(int fd, uint8_t **page);
 void pxt_page_unmap(uint8_t *page);
 int pxt_page_check(struct pxt_scratch *r, const uint8_t *page, struct pxt_proc p);
 
@@ -53,6 +50,12 @@ void pxt_page_detach(uint8_t *page, uint64_t stream);
  * exec registered no longer count.
  */
 void pxt_page_opened(uint8_t *page, bool held);
+
+/*
+ * own_page.c: maps the page of the calling process, and makes it if there is none, which decides what the
+ * process inherits. old is the page that the process has mapped already, whose file was removed, or NULL.
+ */
+int pxt_page_own(struct pxt_scratch *r, uint8_t *old, uint8_t **page);
 
 /* inherit.c: the entries and the family of a process without page, after pxt_survey and pxt_ancestors. */
 unsigned pxt_inherit(struct pxt_scratch *r, struct pxt_entry *list, uint64_t *family);

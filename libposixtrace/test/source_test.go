@@ -98,3 +98,22 @@ func functions(text string) []string {
 	}
 	return names
 }
+
+var variable = regexp.MustCompile(`\b(pxt_\w+)(?:\s*\[[^]]*\])*(?:\s*(?:=.*|PXT_TLS|__attribute__\(.*))?\s*$`)
+
+var notVariable = regexp.MustCompile(`^(?:extern|typedef)\b|^(?:struct|union|enum)\s+\w+$`)
+
+// variables returns the names of the variables of the library that a file defines.
+func variables(text string) []string {
+	var names []string
+	for _, it := range items(text) {
+		head := strings.TrimSpace(it.head)
+		if it.body != "" && !strings.Contains(head, "=") || notVariable.MatchString(head) || functionName.MatchString(head) {
+			continue
+		}
+		if m := variable.FindStringSubmatch(head); m != nil {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}

@@ -10,9 +10,9 @@
 
 #include "dir.h"
 #include "grace.h"
-#include "self_page.h"
 #include "kernel.h"
 #include "mappings.h"
+#include "self_page.h"
 #include "word.h"
 
 #ifndef MAP_FIXED_NOREPLACE

@@ -13,11 +13,11 @@
 #include "append.h"
 #include "dir.h"
 #include "grace.h"
-#include "self_page.h"
 #include "mappings.h"
 #include "names.h"
 #include "page.h"
 #include "self.h"
+#include "self_page.h"
 #include "stream.h"
 #include "table.h"
 

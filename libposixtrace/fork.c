@@ -7,10 +7,10 @@
 
 #include "attach.h"
 #include "dir.h"
-#include "self_page.h"
 #include "mappings.h"
 #include "names.h"
 #include "page.h"
+#include "self_page.h"
 #include "table.h"
 
 /*

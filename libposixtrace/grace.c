@@ -23,8 +23,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#include "self_page.h"
 #include "kernel.h"
+#include "self_page.h"
 #include "table.h"
 
 #define SECTIONS 63

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 
 #include "dir.h"
-#include "self_page.h"
 #include "kernel.h"
 #include "page.h"
+#include "self_page.h"
 
 #define MIN_RECORD ((PXT_PG_recHeader + 7) & ~7u)
 #define MAX_RECORD ((PXT_PG_recHeader + PXT_EV_NameMax + 7) & ~7u)

@@ -9,9 +9,9 @@
 #include "attach.h"
 #include "clock.h"
 #include "dir.h"
-#include "self_page.h"
 #include "names.h"
 #include "page.h"
+#include "self_page.h"
 #include "word.h"
 
 /* One after the other, which makes one page of memory dirty instead of two. */

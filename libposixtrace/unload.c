@@ -5,10 +5,10 @@
 
 #include "dir.h"
 #include "grace.h"
-#include "self_page.h"
 #include "kernel.h"
 #include "page.h"
 #include "scratch.h"
+#include "self_page.h"
 #include "table.h"
 
 /* Whether no stream has ever been attached to the process of the page: not when it was made, nor later. */

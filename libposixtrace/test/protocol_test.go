@@ -49,7 +49,7 @@ func TestControlWords(t *testing.T) {
 		for _, at := range ctl.FindAllStringIndex(files[name], -1) {
 			if call := calledWith(files[name], at[0]); call != "pxt_load" && name != "protocol.h" {
 				line := 1 + strings.Count(files[name][:at[0]], "\n")
-				t.Errorf("%s:%d: %s of a control word outside protocol.h", name, line, call)
+				t.Errorf("%s:%d: only protocol.h may do more than pxt_load of a control word; here: %q", name, line, call)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-/* Ending the writing to a chunk. */
+/* Ending the writing to a chunk. claim.go of the Go package has this, too. */
 #include "protocol.h"
 
 /* Makes chunk i the youngest. */

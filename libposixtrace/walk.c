@@ -1,4 +1,7 @@
-/* Steps through the records of a chunk without decoding them. Nothing in the chunk is trusted. */
+/*
+ * Steps through the records of a chunk without decoding them. Nothing in the chunk is trusted. claim.go of
+ * the Go package has this, too.
+ */
 #include "word.h"
 
 /* The records of chunk i, seen as c. */

@@ -19,9 +19,8 @@ import (
 
 // cParts are the files of the library that know nothing of files and directories, and what they need.
 var cParts = []string{
-	"abandoned", "aside", "claim", "clock", "copy", "crowd", "horizon", "kernel", "leave", "loss", "mem", "notes",
-	"openchunk",
-	"processor", "recover", "shard", "shift", "slots", "walk", "writer",
+	"abandoned", "append", "claim", "clock", "copy", "horizon", "kernel", "leave", "loss", "maps", "mem", "openchunk",
+	"parked", "processor", "shard", "slots", "takeover", "tickoffset", "walk", "writer",
 }
 
 // cBuilt are the programs built so far, by flags.

@@ -1,7 +1,7 @@
 /*
  * Open chunks that are put aside. Open chunks belong to no writer. When all of them stay busy, since
  * their writers do not run, another chunk replaces one of them. A chunk aside keeps its events, takes
- * one of the places of owned chunks, and serves again as soon as its writer has left it.
+ * one of the places of owned chunks, and is parked (protocol.h) as soon as its writer has left it.
  */
 #include "word.h"
 

@@ -33,17 +33,17 @@ const (
 	aheadAfter = 100
 )
 
-// readAhead starts to read ahead if the input allows it.
-func (in *input) readAhead() {
-	if runtime.GOMAXPROCS(0) < 2 || in.follow || !in.finished() {
-		return
+// readAhead starts to read ahead. It returns nil if that would not pay.
+func readAhead(r *posixtrace.Reader) *ahead {
+	if runtime.GOMAXPROCS(0) < 2 {
+		return nil
 	}
 	a := &ahead{full: make(chan *pack, packs), free: make(chan *pack, packs), stop: make(chan struct{})}
 	for range packs {
 		a.free <- new(pack)
 	}
-	go a.run(in.reader)
-	in.ahead = a
+	go a.run(r)
+	return a
 }
 
 // run fills packs until the end of the log or until end is called.

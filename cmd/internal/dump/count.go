@@ -20,7 +20,7 @@ func (w *walk) countable() bool {
 		return false
 	}
 	for _, in := range w.inputs {
-		if !in.finished() {
+		if l, ok := in.source.(*fileLog); !ok || !l.finished() {
 			return false // types may still appear, or the soundness depends on the order
 		}
 	}
@@ -43,7 +43,7 @@ func countEvents(w *walk, sources map[*input]*analysis.Source) bool {
 	}
 	if !sound || read > all/2 {
 		for _, in := range w.inputs {
-			in.reader.Rewind()
+			in.source.(*fileLog).reader().Rewind()
 		}
 		return false
 	}
@@ -79,10 +79,10 @@ const sampled = 1 << 11
 // countInto counts the events of an input. It returns false if that fails, or if the analysis needs
 // most of the first events.
 func (in *input) countInto(c *posixtrace.Counts, sel *selects, p *progress.Line) bool {
-	looked := false
+	r, looked := in.source.(*fileLog).reader(), false
 	for {
 		before := c.Events
-		err := in.reader.Count(c)
+		err := r.Count(c)
 		if err == io.EOF {
 			return true
 		}
@@ -103,11 +103,12 @@ func (in *input) countInto(c *posixtrace.Counts, sel *selects, p *progress.Line)
 func (in *input) readInto(w *walk, src *analysis.Source, types *posixtrace.EventSet) {
 	sel := selection.Between(w.since, w.until)
 	sel.Types = types
-	err := in.reader.Rewind()
-	in.reader.Select(sel)
+	r := in.source.(*fileLog).reader()
+	err := r.Rewind()
+	r.Select(sel)
 	var b posixtrace.Batch
 	for err == nil {
-		if err = in.reader.NextBatch(&b); err == nil {
+		if err = r.NextBatch(&b); err == nil {
 			in.redact.Records(b.Records)
 			src.Add(b.Records)
 		}
@@ -115,13 +116,4 @@ func (in *input) readInto(w *walk, src *analysis.Source, types *posixtrace.Event
 	if err != io.EOF {
 		w.env.Warn(cli.Failure(in.name, err))
 	}
-}
-
-// finished reports whether the input is a finished log in a file.
-func (in *input) finished() bool {
-	if in.file == nil || !in.seekable() {
-		return false
-	}
-	state, _ := in.reader.State()
-	return state == posixtrace.LogFinished
 }

@@ -84,7 +84,8 @@ func openCursors(path string, rewind bool, inputs []*input) (*cursors, error) {
 
 // key returns a unique name for the stream of an input, which is also that of its log.
 func (in *input) key() string {
-	a, o := in.reader.Attr(), in.reader.Origin()
+	r := in.source.(kept).reader() // an input with a cursor is not consumed
+	a, o := r.Attr(), r.Origin()
 	key := strconv.FormatInt(a.CreateTime.UnixNano(), 10) + ":" + o.BootID + ":" + a.Name
 	// The key is one word, as short as possible.
 	return strings.Map(func(r rune) rune {

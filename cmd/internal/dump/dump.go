@@ -56,7 +56,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if opt.sel.maps {
 		table := symbols.NewTable()
 		for _, in := range inputs {
-			in.nameAddresses(table, &opt.sel)
+			in.nameAddresses(table, opt)
 		}
 	}
 	var interrupted func() os.Signal
@@ -118,7 +118,7 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	case "tree", "timeline", "folded", "junit":
 		return writeView(env, inputs, opt)
 	case "attributes":
-		return showEach(env, inputs, opt, attributeFields)
+		return showEach(env, inputs, opt, inputAttributes)
 	case "status":
 		return showEach(env, inputs, opt, inputStatusFields)
 	case "types":

@@ -48,12 +48,3 @@ func writePage(env *cli.Env, inputs []*input, opt *options) error {
 
 // namedLogs bounds the names of merged logs in the verdict. The lanes have all.
 const namedLogs = 4
-
-// state returns how complete a log is.
-func (in *input) state() string {
-	if in.reader == nil || in.stream != nil {
-		return "active stream"
-	}
-	state, _ := in.reader.State()
-	return state.String()
-}

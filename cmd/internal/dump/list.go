@@ -75,7 +75,7 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 		return err
 	}
 	if g, ok := form.(*output.Golden); ok {
-		g.Live = opt.follow || slices.ContainsFunc(inputs, func(in *input) bool { return in.pipe != nil })
+		g.Live = opt.follow || slices.ContainsFunc(inputs, func(in *input) bool { return is[*pipeLog](in) })
 	}
 	out.form = form
 	out.buf = form.Begin(make([]byte, 0, sinkSize+16<<10))
@@ -105,6 +105,7 @@ func list(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	if err != nil {
 		return err
 	}
+	w.out = out
 	if opt.wantsAll() {
 		w.run = func(in *input, recs []posixtrace.Record) bool {
 			shown += len(recs)

@@ -13,18 +13,19 @@ import (
 type merge struct {
 	env    *cli.Env
 	inputs []*input
-	follow bool
 	heads  []*posixtrace.Record // next event of each input; nil for none
 	latest int                  // input of the previous event; -1 at first
 
 	// For followed inputs:
-	ended []bool
-	since []time.Time // when each head was read
+	follow bool
+	out    *sink // flushed before it waits
+	ended  []bool
+	since  []time.Time // when each head was read
 }
 
-func newMerge(env *cli.Env, inputs []*input, follow bool) *merge {
+func newMerge(env *cli.Env, inputs []*input, follow bool, out *sink) *merge {
 	n := len(inputs)
-	return &merge{env: env, inputs: inputs, follow: follow, latest: -1,
+	return &merge{env: env, inputs: inputs, follow: follow, out: out, latest: -1,
 		heads: make([]*posixtrace.Record, n), ended: make([]bool, n), since: make([]time.Time, n)}
 }
 

@@ -13,14 +13,11 @@ func noteOutside(env *cli.Env, inputs []*input, opt *options) {
 	}
 	var logs []selection.Dated
 	for _, in := range inputs {
-		if !in.seekable() || in.soundness() != nil {
+		s, ok := in.source.(rereadable)
+		if !ok || in.soundness() != nil {
 			return
 		}
-		last := func() (int64, error) { return selection.LastTime(in.reader, in.file) }
-		if in.log != nil {
-			last = in.log.LastTime
-		}
-		logs = append(logs, selection.Dated{Reader: in.reader, Last: last})
+		logs = append(logs, selection.Dated{Reader: s.reader(), Last: s.lastTime})
 	}
 	opt.sel.NoteOutside(env, logs)
 }

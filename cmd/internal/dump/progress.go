@@ -6,7 +6,6 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/progress"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
 )
 
 // newProgress returns nil if standard error is not a terminal, or if progress would disturb
@@ -33,15 +32,11 @@ func writesFile(e *cli.Env) bool {
 func searchLast(inputs []*input) (int64, bool) {
 	last := int64(math.MinInt64)
 	for _, in := range inputs {
-		if in.file == nil {
+		l, ok := in.source.(*fileLog)
+		if !ok {
 			return 0, false
 		}
-		r, err := in.open()
-		if err != nil {
-			return 0, false
-		}
-		t, err := selection.LastTime(r, in.file)
-		r.Close()
+		t, err := l.searchLast()
 		if err != nil {
 			return 0, false
 		}

@@ -12,7 +12,7 @@ func (in *input) redactWith(set *redact.Set) {
 	if set == nil {
 		return
 	}
-	in.redact = set.NewFilter(in.rawName)
+	in.redact = set.NewFilter(in.eventName)
 	in.src = output.NewSource(in.typeName)
 }
 
@@ -29,4 +29,4 @@ func reportRedacted(env *cli.Env, inputs []*input, opt *options) {
 }
 
 // typeName returns the name of an event type, or "" if it has none, or none yet.
-func (in *input) typeName(id posixtrace.EventID) string { return in.redact.String(in.rawName(id)) }
+func (in *input) typeName(id posixtrace.EventID) string { return in.redact.String(in.eventName(id)) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/status"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -17,7 +18,7 @@ import (
 func showEach(env *cli.Env, inputs []*input, opt *options, fields func(*input) (output.Fields, error)) error {
 	var b []byte
 	for i, in := range inputs {
-		err := in.readForward()
+		err := in.finish()
 		var f output.Fields
 		if err == nil {
 			f, err = fields(in)
@@ -44,33 +45,9 @@ func showEach(env *cli.Env, inputs []*input, opt *options, fields func(*input) (
 	return nil
 }
 
-// readForward reads a log that is read forward to its end. Only then are its status and its event
-// types known.
-func (in *input) readForward() error {
-	if in.log == nil || in.log.Seekable() {
-		return nil
-	}
-	for {
-		if _, err := in.reader.Next(); err != nil {
-			if err == io.EOF {
-				err = nil
-			}
-			return err
-		}
-	}
-}
-
-// attributeFields returns the attributes of a stream, followed by the origin of a log.
-func attributeFields(in *input) (f output.Fields, err error) {
-	var a posixtrace.StreamAttr
-	if in.stream != nil {
-		if a, err = in.stream.Attr(); err != nil {
-			return nil, err
-		}
-	} else {
-		a = in.reader.Attr()
-	}
-	f.Add("name", in.redact.String(a.Name))
+// attributeFields returns the attributes of a stream.
+func attributeFields(a posixtrace.StreamAttr, r *redact.Filter) (f output.Fields) {
+	f.Add("name", r.String(a.Name))
 	f.Add("create_time", a.CreateTime)
 	f.Add("generation_version", a.GenerationVersion)
 	f.Add("clock_resolution_ns", int64(a.ClockResolution))
@@ -80,28 +57,10 @@ func attributeFields(in *input) (f output.Fields, err error) {
 	f.Add("max_data_size", a.MaxDataSize)
 	f.Add("log_full_policy", a.LogFullPolicy.String())
 	f.Add("log_size", a.LogSize)
-	if in.stream != nil {
-		info, err := in.stream.Info()
-		if err != nil {
-			return nil, err
-		}
-		f.Add("pid", info.PID)
-		f.Add("path", info.Path)
-		f.Add("log", info.LogPath)
-		return f, nil
-	}
-	o := in.reader.Origin()
-	if o.PID != 0 { // not known if the process is younger than the log, as under ptrace-run
-		f.Add("pid", o.PID)
-	}
-	f.Add("owner", o.Owner)
-	f.Add("host", o.Host)
-	f.Add("boot_id", o.BootID)
-	f.Add("command", in.redact.Strings(o.Command))
-	state, _ := in.reader.State()
-	f.Add("state", state.String())
-	return f, nil
+	return f
 }
+
+func inputAttributes(in *input) (output.Fields, error) { return in.attributes(in.redact) }
 
 func inputStatusFields(in *input) (f output.Fields, err error) {
 	st, err := in.status()
@@ -116,7 +75,7 @@ func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 	var b []byte
 	t := table.Table{Header: []string{"id", "class", "name"}, Align: []table.Align{table.Right}, Width: env.Width()}
 	for _, in := range inputs {
-		types, err := in.eventTypes()
+		types, err := in.types()
 		if err != nil {
 			env.Warn(cli.Failure(in.name, err))
 			continue
@@ -145,15 +104,22 @@ func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 	return nil
 }
 
-// eventTypes returns the event types of an input.
-func (in *input) eventTypes() (types []posixtrace.EventType, err error) {
-	if in.stream != nil {
-		types, err = in.stream.EventTypes()
-	} else if err = in.readForward(); err == nil {
-		types, err = in.reader.EventTypes()
-	}
+// types returns all event types of an input.
+func (in *input) types() ([]posixtrace.EventType, error) {
+	types, err := in.eventTypes()
 	for i := range types {
 		types[i].Name = in.redact.String(types[i].Name)
 	}
 	return types, err
+}
+
+// drain reads a log to its end.
+func drain(r *posixtrace.Reader) error {
+	for {
+		if _, err := r.Next(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 }

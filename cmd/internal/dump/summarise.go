@@ -52,15 +52,6 @@ func summarise(env *cli.Env, inputs []*input, opt *options) error {
 	return err
 }
 
-// rawName returns the name of an event type as it is recorded, or "" if it has none, or none yet.
-func (in *input) rawName(id posixtrace.EventID) string {
-	if in.reader != nil {
-		return in.reader.EventName(id)
-	}
-	name, _ := in.stream.EventName(id)
-	return name
-}
-
 // collector gets the events of an input. It does not keep them.
 type collector interface {
 	Add(recs []posixtrace.Record)

@@ -16,10 +16,11 @@ func withSymbols(args *cli.Args) bool {
 }
 
 // nameAddresses makes the forms show names of addresses.
-func (in *input) nameAddresses(table *symbols.Table, sel *selects) {
+func (in *input) nameAddresses(table *symbols.Table, opt *options) {
+	sel := &opt.sel
 	s := symbols.NewSpaces(table)
 	in.spaces = s
-	in.readMaps()
+	in.readMaps(opt.follow)
 	if sel.stacks {
 		in.src.SetFrames(s.Name)
 	}
@@ -30,7 +31,7 @@ func (in *input) nameAddresses(table *symbols.Table, sel *selects) {
 		// A call returns to the instruction after it. A signal interrupts the instruction at the address.
 		exact := rec.ID == posixtrace.EventProcSignal || rec.ID == posixtrace.EventProcExec
 		where, source, err = s.Name(rec.PID, rec.UnixNano, rec.Address, !exact)
-		if errors.Is(err, symbols.ErrUnknown) && in.reader == nil && in.readMapsAgain() {
+		if errors.Is(err, symbols.ErrUnknown) && in.readMapsAgain(opt.follow) {
 			where, source, err = s.Name(rec.PID, rec.UnixNano, rec.Address, !exact)
 		}
 		if errors.Is(err, symbols.ErrUnknown) && (rec.ID == posixtrace.EventProcExec || rec.ID < posixtrace.EventProcFork) {
@@ -42,24 +43,30 @@ func (in *input) nameAddresses(table *symbols.Table, sel *selects) {
 
 // readMapsAgain reads what processes have noted of their mappings in a stream whose events are consumed.
 // Only a snapshot of the stream has the notes. It returns false if the last one is too recent.
-func (in *input) readMapsAgain() bool {
+func (in *input) readMapsAgain(follow bool) bool {
+	s, ok := in.source.(*consumedStream)
 	now := time.Now()
-	if now.Before(in.nextSnapshot) {
+	if !ok || now.Before(s.reread) {
 		return false
 	}
-	in.readMaps()
-	in.nextSnapshot = time.Now().Add(max(snapshotEvery, snapshotShare*time.Since(now)))
+	in.readMaps(follow)
+	s.reread = nextSnapshot(now)
 	return true
 }
 
 // readMaps reads the events proc.map, and the mappings that processes have noted, of an input that can
 // be read more than once: the listing may skip them.
-func (in *input) readMaps() {
-	open := in.open
-	switch {
-	case in.reader == nil:
-		open = in.stream.Reader
-	case in.follow || !in.seekable():
+func (in *input) readMaps(follow bool) {
+	var open func() (*posixtrace.Reader, error)
+	switch s := in.source.(type) {
+	case *consumedStream:
+		open = s.stream.Reader
+	case rereadable:
+		if follow {
+			return
+		}
+		open = s.open
+	default:
 		return
 	}
 	r, err := open()

@@ -18,7 +18,7 @@ func noteUnmatched(env *cli.Env, inputs []*input, sel *selects) {
 		if in.soundness() != nil {
 			return // names may be missing
 		}
-		types, err := in.types()
+		types, err := in.readTypes()
 		if err != nil {
 			return // as above
 		}
@@ -28,12 +28,4 @@ func noteUnmatched(env *cli.Env, inputs []*input, sel *selects) {
 		}
 	}
 	selection.NoteUnmatched(env, asked, all)
-}
-
-// types returns the event types of an input.
-func (in *input) types() ([]posixtrace.EventType, error) {
-	if in.reader != nil {
-		return in.reader.EventTypes()
-	}
-	return in.stream.EventTypes()
 }

@@ -29,6 +29,7 @@ type walk struct {
 	env    *cli.Env
 	inputs []*input
 	opt    *options
+	out    *sink // the listing's; nil without one
 
 	// run, if set, is called by each instead of f for a run of events of one input that are wanted
 	// and not awaited.
@@ -71,7 +72,7 @@ func (w *walk) each(ctx context.Context, f func(ev *selected) bool) error {
 	}
 	opt, sel := w.opt, &w.opt.sel
 	processes := sel.PIDs != nil || sel.TIDs != nil
-	m := newMerge(w.env, w.inputs, opt.follow)
+	m := newMerge(w.env, w.inputs, opt.follow, w.out)
 	p := w.newProgress()
 	defer p.Clear()
 	ev := new(selected) // reused: f does not keep it
@@ -169,8 +170,8 @@ func (w *walk) prepare() error {
 	first, all, found := int64(math.MaxInt64), true, false
 	for _, in := range w.inputs {
 		t, ok := in.cursorBase()
-		if !ok && in.seekable() {
-			t, ok = selection.FirstTime(in.reader)
+		if s, again := in.source.(rereadable); again && !ok {
+			t, ok = selection.FirstTime(s.reader())
 		} else if !ok {
 			all = false // known only when it is read
 		}
@@ -187,43 +188,40 @@ func (w *walk) prepare() error {
 	if all && found {
 		w.begin(first)
 	}
+	noted := posixtrace.Selection{Mappings: true}
 	for _, in := range w.inputs {
-		switch {
-		case w.opt.sel.calls.needsSpans():
-			// A span is known by its begin and its end, so nothing is skipped.
+		// A span is known by its begin and its end, so nothing is skipped.
+		spans := w.opt.sel.calls.needsSpans()
+		if spans {
 			in.ends = analysis.NewEnds(in.src.Name)
-			if in.reader != nil && w.opt.sel.notes {
-				in.reader.Select(posixtrace.Selection{Mappings: true})
-			}
-		case in.seekable():
-			in.narrow(w.since, w.until, &w.opt.sel)
-		case in.reader != nil && (w.opt.sel.notes || w.opt.sel.maps):
-			in.reader.Select(posixtrace.Selection{Mappings: true})
+		}
+		s, ok := in.source.(kept)
+		if again, twice := s.(rereadable); twice && !spans {
+			in.narrow(again.reader(), w.since, w.until, w.opt)
+		} else if ok && (w.opt.sel.notes || w.opt.sel.maps && !spans) {
+			s.reader().Select(noted)
 		}
 	}
 	return nil
 }
 
-// seekable reports whether the input can be read more than once.
-func (in *input) seekable() bool { return in.reader != nil && in.open != nil }
-
 // narrow passes the selection to the reader as far as the reader supports it.
-func (in *input) narrow(since, until int64, sel *selects) {
+func (in *input) narrow(r *posixtrace.Reader, since, until int64, opt *options) {
 	if in.cursor != nil && in.cursor.Started {
 		since = max(since, in.cursor.Time)
 	}
-	if in.follow {
+	if opt.follow {
 		until = math.MaxInt64 // the input ends at the first event after the bound, which the reader returns
 	}
+	sel := &opt.sel
 	s := selection.Between(since, until)
-	s.Mappings = sel.notes || sel.maps && in.follow // else readMaps has them
+	s.Mappings = sel.notes || sel.maps && opt.follow // else readMaps has them
 	// A log that is being written may get new types, and a damaged log may lack
 	// definitions.
-	if state, _ := in.reader.State(); state == posixtrace.LogFinished {
-		s.Types = sel.types(in.reader)
+	if state, _ := r.State(); state == posixtrace.LogFinished {
+		s.Types = sel.types(r)
 	}
-	in.since = since
 	if s != (posixtrace.Selection{}) {
-		in.reader.Select(s)
+		r.Select(s)
 	}
 }

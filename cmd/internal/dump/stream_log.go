@@ -45,3 +45,26 @@ func watchLog(e *cli.Env, name string, info posixtrace.StreamInfo) func() {
 		e.Warn(cli.Failf("%s: its log %s: %s; what is in it is left out", name, path, cli.Reason(logfile.Bare(err))))
 	}
 }
+
+// openLeftLog opens the log of a stream that has ended.
+func openLeftLog(info posixtrace.StreamInfo) (*posixtrace.Reader, error) {
+	f, err := logfile.OpenRegular(info.LogPath)
+	if err == logfile.ErrNotRegular {
+		err = syscall.ENOENT
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := posixtrace.NewReader(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	// The file may be the log of a later stream.
+	if a := r.Attr(); a.Name != info.Name || !a.CreateTime.Equal(info.CreateTime) {
+		r.Close()
+		f.Close()
+		return nil, syscall.ENOENT
+	}
+	return r, nil
+}

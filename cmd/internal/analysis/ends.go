@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace"
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
 
 // Ends finds the spans and commands of one log that its events end. It needs the events in the order
 // of the log.
@@ -9,7 +12,7 @@ type Ends struct {
 	found  Interval
 	source *Source
 	one    [1]posixtrace.Record
-	timed  [4096]int8 // by type: 1 if its events begin or end something, -1 if not, 0 if unknown
+	timed  typename.Table[bool] // whether events of a type may begin or end something
 }
 
 // NewEnds returns an Ends for events whose types have the names that name returns, "" as long as a
@@ -23,7 +26,7 @@ func NewEnds(name func(posixtrace.EventID) string) *Ends {
 // Of returns the span that rec ends, or the command if it is the end of a process. It returns nil if
 // rec ends none, or may end another one. The interval is valid until the next call.
 func (e *Ends) Of(rec *posixtrace.Record) *Interval {
-	if int(rec.ID) >= len(e.timed) || !e.times(rec.ID) {
+	if !e.times(rec.ID) {
 		return nil
 	}
 	e.found = Interval{}
@@ -38,20 +41,18 @@ func (e *Ends) Of(rec *posixtrace.Record) *Interval {
 
 // times reports whether events of a type may begin or end something.
 func (e *Ends) times(id posixtrace.EventID) bool {
-	kind := e.timed[id]
-	if kind != 0 {
-		return kind > 0
+	if timed, known := e.timed.Get(id); known {
+		return timed
 	}
-	kind = -1
-	name := e.name(id)
+	name, timed := e.name(id), false
 	switch {
 	case id == posixtrace.EventProcFork, id == posixtrace.EventProcExec, id == posixtrace.EventProcExit:
-		kind = 1
+		timed = true
 	case id.User() && !Plain(id, name):
-		kind = 1
+		timed = true
 	}
 	if name != "" || !id.User() {
-		e.timed[id] = kind
+		e.timed.Put(id, timed)
 	}
-	return kind > 0
+	return timed
 }

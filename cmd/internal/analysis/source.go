@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -13,7 +14,7 @@ type Source struct {
 	name   func(posixtrace.EventID) string
 	index  uint32
 	latest int64 // time of the latest event
-	types  []*eventType
+	types  typename.Table[*eventType]
 	thread *thread // that began or ended a span without a key last
 	of     threadKey
 	output output   // of the command
@@ -62,9 +63,6 @@ type eventType struct {
 	call  *Call     // of callsKernel
 }
 
-// maxID bounds the table of types. No event type has a greater id.
-const maxID = 4096
-
 // Add adds events that follow each other. It does not keep them or their data.
 func (s *Source) Add(recs []posixtrace.Record) {
 	a := s.a
@@ -81,11 +79,8 @@ func (s *Source) Add(recs []posixtrace.Record) {
 	first, last, latest := a.First, a.Last, s.latest
 	for i := range recs {
 		rec := &recs[i]
-		var t *eventType
-		if int(rec.ID) < len(s.types) {
-			t = s.types[rec.ID]
-		}
-		if t == nil {
+		t, known := s.types.Get(rec.ID)
+		if !known {
 			t = s.learn(rec.ID)
 		}
 		t.count.Events++
@@ -161,13 +156,8 @@ func (s *Source) learn(id posixtrace.EventID) *eventType {
 	case callsKernel:
 		t.call = s.a.calls.of(strings.TrimPrefix(name, callPrefix))
 	}
-	if (name != "" || id <= posixtrace.EventUnnamed) && id < maxID {
-		if int(id) >= len(s.types) {
-			grown := make([]*eventType, min(maxID, max(64, 2*(int(id)+1))))
-			copy(grown, s.types)
-			s.types = grown
-		}
-		s.types[id] = t
+	if name != "" || id <= posixtrace.EventUnnamed {
+		s.types.Put(id, t)
 	}
 	return t
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/streams"
 	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -27,7 +28,7 @@ type input struct {
 	redact   *redact.Filter  // nil without --redact
 	spaces   *symbols.Spaces // nil without --symbols
 	ends     *analysis.Ends  // nil without --failed and --slower-than
-	verdicts [4096]verdict   // by event type; 0 if undecided
+	verdicts typename.Table[verdict]
 }
 
 func newInput(name string, s source) *input {

@@ -6,26 +6,22 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace"
 type verdict uint8
 
 const (
-	decided verdict = 1 << iota
-	wanted
+	wanted verdict = 1 << iota
 	awaited
 )
 
 // verdictOn returns the verdict of a selection on an event type.
 func (in *input) verdictOn(sel *selects, id posixtrace.EventID) verdict {
-	if int(id) < len(in.verdicts) && in.verdicts[id] != 0 {
-		return in.verdicts[id]
+	if v, known := in.verdicts.Get(id); known {
+		return v
 	}
-	name := in.src.Name(id)
-	v := decided
+	name, v := in.src.Name(id), verdict(0)
 	if sel.wants(id, name) {
 		v |= wanted
 	}
 	if sel.await != nil && sel.await.Has(id, name) {
 		v |= awaited
 	}
-	if int(id) < len(in.verdicts) {
-		in.verdicts[id] = v
-	}
+	in.verdicts.Put(id, v)
 	return v
 }

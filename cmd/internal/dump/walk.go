@@ -150,7 +150,7 @@ func (w *walk) wantedRun(in *input) int {
 	}
 	for i := range in.records {
 		rec := &in.records[i]
-		if rec.UnixNano < w.since || rec.UnixNano >= w.until || int(rec.ID) >= len(in.verdicts) || in.verdicts[rec.ID] != decided|wanted {
+		if v, _ := in.verdicts.Get(rec.ID); v != wanted || rec.UnixNano < w.since || rec.UnixNano >= w.until {
 			return i
 		}
 	}
@@ -189,9 +189,8 @@ func (w *walk) prepare() error {
 		w.begin(first)
 	}
 	noted := posixtrace.Selection{Mappings: true}
+	spans := w.opt.sel.calls.needsSpans() // a span is known by its begin and its end, so nothing is skipped
 	for _, in := range w.inputs {
-		// A span is known by its begin and its end, so nothing is skipped.
-		spans := w.opt.sel.calls.needsSpans()
 		if spans {
 			in.ends = analysis.NewEnds(in.src.Name)
 		}

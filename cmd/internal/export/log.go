@@ -9,6 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -16,7 +17,7 @@ import (
 type log struct {
 	*openlog.Log
 	redact *redact.Filter // nil without --redact
-	wanted [4096]int8     // by type: 1 if selected, -1 if not, 0 if undecided
+	wanted typename.Table[bool]
 }
 
 // openLogs opens the logs. It reports all that cannot be opened.
@@ -147,16 +148,13 @@ func (l *log) wants(sel *selection.Selection, rec *posixtrace.Record) bool {
 	if sel.Include == nil && sel.Exclude == nil {
 		return true
 	}
-	if int(rec.ID) >= len(l.wanted) || l.wanted[rec.ID] == 0 {
+	has, known := l.wanted.Get(rec.ID)
+	if !known {
 		name := l.eventName(rec.ID)
-		has := sel.HasType(rec.ID, name)
-		if int(rec.ID) < len(l.wanted) && name != "" {
-			l.wanted[rec.ID] = -1
-			if has {
-				l.wanted[rec.ID] = 1
-			}
+		has = sel.HasType(rec.ID, name)
+		if name != "" {
+			l.wanted.Put(rec.ID, has)
 		}
-		return has
 	}
-	return l.wanted[rec.ID] > 0
+	return has
 }

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -24,7 +25,7 @@ type Sink interface {
 // Log is a log that is being written.
 type Log struct {
 	name  func(posixtrace.EventID) string
-	types []*eventType
+	types typename.Table[*eventType]
 	names map[string]*spanType
 
 	spans, records batch

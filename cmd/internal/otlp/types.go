@@ -34,22 +34,15 @@ type eventType struct {
 	call   bool      // system calls
 }
 
-// maxTypes bounds the cache. No event type has a greater id.
-const maxTypes = 4096
-
 func (l *Log) typeOf(id posixtrace.EventID) *eventType {
-	if int(id) < len(l.types) && l.types[id] != nil {
-		return l.types[id]
+	if t, known := l.types.Get(id); known {
+		return t
 	}
 	name := l.name(id)
 	t := l.newType(id, typename.OrNumber(name, id))
-	if name == "" || id >= maxTypes {
-		return t // the name may come later
+	if name != "" {
+		l.types.Put(id, t)
 	}
-	if int(id) >= len(l.types) {
-		l.types = append(l.types, make([]*eventType, int(id)+64-len(l.types))...)
-	}
-	l.types[id] = t
 	return t
 }
 

@@ -9,7 +9,7 @@ import (
 // event types. It looks each name up, and encodes it, once.
 type Source struct {
 	lookup func(posixtrace.EventID) string
-	names  []names
+	names  typename.Table[*names]
 
 	symbols Symbols    // nil: addresses are shown as numbers
 	frames  FrameNames // nil: stacks are not shown
@@ -18,14 +18,11 @@ type Source struct {
 
 // names has the encodings of one event type's name.
 type names struct {
-	known bool
+	known bool // the type has a name
 	raw   string
 	text  []byte
 	json  []byte
 }
-
-// maxID bounds the cache. No event type has a greater id.
-const maxID = 4096
 
 // NewSource returns a source whose names come from lookup, which returns "" for
 // a type that has no name, or none yet.
@@ -39,28 +36,18 @@ func (s *Source) Name(id posixtrace.EventID) string {
 }
 
 func (s *Source) name(id posixtrace.EventID) *names {
-	if int(id) < len(s.names) && s.names[id].known {
-		return &s.names[id]
+	if n, known := s.names.Get(id); known {
+		return n
 	}
 	return s.learn(id)
 }
 
 func (s *Source) learn(id posixtrace.EventID) *names {
-	n := names{raw: s.lookup(id), known: true}
-	if n.raw == "" {
-		// Do not cache this: a stream announces types as they appear.
-		n = names{raw: typename.OrNumber("", id)}
+	raw := s.lookup(id)
+	shown := typename.OrNumber(raw, id)
+	n := &names{raw != "", shown, typename.Append(nil, shown), appendTypeJSON(nil, id, shown)}
+	if n.known { // a stream announces types as they appear
+		s.names.Put(id, n)
 	}
-	n.text = typename.Append(nil, n.raw)
-	n.json = appendTypeJSON(nil, id, n.raw)
-	if !n.known || id >= maxID {
-		return &n
-	}
-	if int(id) >= len(s.names) {
-		grown := make([]names, min(maxID, max(64, 2*(int(id)+1))))
-		copy(grown, s.names)
-		s.names = grown
-	}
-	s.names[id] = n
-	return &s.names[id]
+	return n
 }

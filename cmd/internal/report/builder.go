@@ -8,6 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -34,7 +35,7 @@ type Source struct {
 	index  int32
 	in     *analysis.Source
 	out    *output.Source
-	known  []kind
+	kinds  typename.Table[kind]
 	data   []byte // reused
 	hasOut bool   // captured output
 	writer int    // the process of the latest line
@@ -51,8 +52,7 @@ type exited struct {
 type kind uint8
 
 const (
-	unknown kind = iota
-	inInterval
+	inInterval kind = iota
 	printed
 	lossOrEnd
 	ending
@@ -102,11 +102,8 @@ func (s *Source) Add(recs []posixtrace.Record) {
 		}
 		b.from, b.to = min(b.from, rec.UnixNano), max(b.to, rec.UnixNano)
 		b.rate.add(rec.UnixNano)
-		k := unknown
-		if int(rec.ID) < len(s.known) {
-			k = s.known[rec.ID]
-		}
-		if k == unknown {
+		k, known := s.kinds.Get(rec.ID)
+		if !known {
 			k = s.learn(rec.ID)
 		}
 		switch k {
@@ -157,18 +154,11 @@ func (s *Source) learn(id posixtrace.EventID) kind {
 	case !analysis.Plain(id, name):
 		k = inInterval
 	}
-	// Without a name it may get one yet.
-	if name[0] != '#' && int(id) < maxID {
-		for len(s.known) <= int(id) {
-			s.known = append(s.known, unknown)
-		}
-		s.known[id] = k
+	if name[0] != '#' {
+		s.kinds.Put(id, k)
 	}
 	return k
 }
-
-// maxID bounds the table of types. No event type has a greater id.
-const maxID = 4096
 
 // mark adds an event that is no part of an interval.
 func (s *Source) mark(rec *posixtrace.Record) {

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"html"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -68,21 +67,16 @@ func (l *log) page(opt *options, label string) (*report.Run, error) {
 	return b.Finish(f), nil
 }
 
-// appendHTML appends untrusted text. It becomes no HTML, and what a browser does not show is visible.
-func appendHTML(b []byte, text string) []byte {
-	return append(b, html.EscapeString(string(escape.AppendPrintable(nil, text)))...)
-}
-
 // appendWords appends a sentence.
 func appendWords(b []byte, list []piece) []byte {
 	for _, p := range list {
 		if !p.untrusted {
-			b = appendHTML(b, p.text)
+			b = escape.AppendHTML(b, p.text)
 			continue
 		}
-		text := appendHTML
+		text := escape.AppendHTML[string]
 		if p.quoted {
-			text = appendHTMLLine
+			text = escape.AppendHTMLCell[string]
 		}
 		b = append(text(append(b, "<code>"...), summary.Cut(p.text, widestCell)), "</code>"...)
 	}
@@ -102,14 +96,9 @@ func (s *show) appendVerdict(b, title []byte) []byte {
 	}
 	b = append(b, "</ul>\n"...)
 	for _, n := range s.Notes {
-		b = append(appendHTML(append(b, `<p class="note">`...), n), "</p>\n"...)
+		b = append(escape.AppendHTML(append(b, `<p class="note">`...), n), "</p>\n"...)
 	}
 	return append(b, "</section>\n"...)
-}
-
-// appendHTMLLine is like appendHTML but for a line of output.
-func appendHTMLLine(b []byte, text string) []byte {
-	return append(b, html.EscapeString(string(escape.AppendCell(nil, text)))...)
 }
 
 // appendHTMLTable appends the table of the differences.
@@ -149,17 +138,17 @@ func (s *show) appendCell(b []byte, d *compare.Difference, column int, number bo
 	text := summary.Cut(columns[column].cell(s, d), widestCell)
 	switch {
 	case column == untrusted && isLine(d):
-		return append(appendHTMLLine(append(b, `<th scope="row">`...), text), "</th>"...)
+		return append(escape.AppendHTMLCell(append(b, `<th scope="row">`...), text), "</th>"...)
 	case column == untrusted:
-		return append(appendHTML(append(b, `<th scope="row">`...), text), "</th>"...)
+		return append(escape.AppendHTML(append(b, `<th scope="row">`...), text), "</th>"...)
 	case !number:
-		return append(appendHTML(append(b, "<td>"...), text), "</td>"...)
+		return append(escape.AppendHTML(append(b, "<td>"...), text), "</td>"...)
 	}
 	b = append(b, `<td class="n"`...)
 	if v, ok := sortKey(columns[column].name, d); ok {
 		b = append(strconv.AppendInt(append(b, ` data-sort="`...), v, 10), '"')
 	}
-	return append(appendHTML(append(b, '>'), text), "</td>"...)
+	return append(escape.AppendHTML(append(b, '>'), text), "</td>"...)
 }
 
 // sortKey returns the number by which a column of the page sorts.

@@ -97,7 +97,7 @@ const (
 func (n Notation) append(b []byte, c byte) []byte {
 	switch n {
 	case JSON:
-		return append(b, '\\', 'u', '0', '0', HexDigits[c>>4], HexDigits[c&15])
+		return AppendJSONUnit(b, uint16(c))
 	case XML:
 		return append(strconv.AppendUint(append(b, "&#"...), uint64(c), 10), ';')
 	}

@@ -7,9 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// HexDigits are the digits of hexadecimal numbers.
-const HexDigits = "0123456789abcdef"
-
 // Append appends a name with every character that is not Visible escaped: as \n, \t, \",
 // \\, or \xHH for each byte of any other. A terminal shows each character of the result as
 // itself: it has no control bytes, no changes of direction and nothing invisible.
@@ -152,11 +149,6 @@ func appendEscapedByte(b []byte, c byte) []byte {
 		return append(b, '\\', c)
 	}
 	return AppendHexByte(b, c)
-}
-
-// AppendHexByte appends c as \xHH.
-func AppendHexByte(b []byte, c byte) []byte {
-	return append(b, '\\', 'x', HexDigits[c>>4], HexDigits[c&15])
 }
 
 // Byte returns the byte that the start of b stands for, as Append escapes it, and the length of its

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -111,7 +112,7 @@ func (l *Log) appendAttributes(b []byte, rec *posixtrace.Record, t *eventType, a
 	b = append(b, `,"attributes":`...)
 	first := len(b)
 	b = append(append(append(b, l.ids.uid...), at...), '-')
-	b = append(appendHex32(b, l.ids.record(rec)), `"}}`...)
+	b = append(escape.AppendHex32(b, l.ids.record(rec)), `"}}`...)
 	b = append(b, t.named...)
 	b = append(b, l.phraseOf(rec)...)
 	if isOdd(rec, t) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -84,7 +85,7 @@ func (s *span) compose() {
 
 func appendID(b []byte, id uint64) []byte {
 	var digits [16]byte
-	putHex(&digits, id)
+	escape.PutHex(&digits, id)
 	return append(b, digits[:]...)
 }
 

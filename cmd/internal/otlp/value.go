@@ -2,8 +2,6 @@ package otlp
 
 import (
 	"encoding/base64"
-	"encoding/binary"
-	"math/bits"
 	"strconv"
 	"unicode/utf8"
 
@@ -31,34 +29,6 @@ const (
 var comma = []byte{','}
 
 func appendInt(b []byte, n int64) []byte { return strconv.AppendInt(b, n, 10) }
-
-func appendHex(b []byte, n uint64) []byte {
-	var digits [16]byte
-	putHex(&digits, n)
-	return append(b, digits[min(bits.LeadingZeros64(n)/4, 15):]...)
-}
-
-// putHex writes all digits of a number.
-func putHex(to *[16]byte, n uint64) {
-	binary.BigEndian.PutUint64(to[:], hex8(uint32(n>>32)))
-	binary.BigEndian.PutUint64(to[8:], hex8(uint32(n)))
-}
-
-// hex8 returns the eight digits of a number, the first one in the highest byte.
-func hex8(n uint32) uint64 {
-	const ones = 0x0101010101010101
-	x := uint64(n)
-	x = (x | x<<16) & 0x0000ffff0000ffff
-	x = (x | x<<8) & 0x00ff00ff00ff00ff
-	x = (x | x<<4) & 0x0f0f0f0f0f0f0f0f
-	letters := (x + 6*ones) >> 4 & ones // 1 for each digit from 10 on
-	return x + '0'*ones + letters*('a'-'0'-10)
-}
-
-// appendHex32 appends eight digits.
-func appendHex32(b []byte, n uint32) []byte {
-	return binary.BigEndian.AppendUint64(b, hex8(n))
-}
 
 // appendString appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendString[T string | []byte](b []byte, s T) []byte { return output.AppendJSONString(b, s) }
@@ -118,7 +88,7 @@ func appendStringAttribute(b []byte, is, value string) []byte {
 }
 
 func appendHexAttribute(b []byte, is string, n uint64) []byte {
-	return append(appendHex(append(b, is...), n), intEnd...)
+	return append(escape.AppendHex(append(b, is...), n), intEnd...)
 }
 
 // appendStrings appends an attribute with a list.

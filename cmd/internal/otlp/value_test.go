@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -21,7 +22,7 @@ func TestNumbers(t *testing.T) {
 		if i < 65 {
 			n = 1<<i - 1
 		}
-		if got, want := string(appendHex([]byte("x"), n)), "x"+strconv.FormatUint(n, 16); got != want {
+		if got, want := string(escape.AppendHex([]byte("x"), n)), "x"+strconv.FormatUint(n, 16); got != want {
 			t.Fatalf("%d in hexadecimal: %s, want %s", n, got, want)
 		}
 		var raw [8]byte

@@ -130,18 +130,7 @@ func appendTypeJSON(b []byte, id posixtrace.EventID, name string) []byte {
 	return append(b, `","address":"0x`...)
 }
 
-func appendHex(b []byte, v uint64) []byte {
-	if v == 0 {
-		return append(b, '0')
-	}
-	var buf [16]byte
-	i := len(buf)
-	for ; v != 0; v >>= 4 {
-		i--
-		buf[i] = escape.HexDigits[v&15]
-	}
-	return append(b, buf[i:]...)
-}
+func appendHex(b []byte, v uint64) []byte { return escape.AppendHex(b, v) }
 
 // appendDataJSON appends data as a string if it is text, in base64 otherwise. Of text that was truncated
 // within a character, the bytes of that character stand behind it.
@@ -182,26 +171,16 @@ func appendJSON(b, s []byte) []byte {
 		switch {
 		case r >= utf8.RuneSelf && r != utf8.RuneError && escape.Visible(r):
 			b = append(b, s[:n]...)
-		case r == '\n':
-			b = append(b, '\\', 'n')
-		case r == '\t':
-			b = append(b, '\\', 't')
-		case r == '\r':
-			b = append(b, '\\', 'r')
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
+		case r < utf8.RuneSelf:
+			b = escape.AppendJSONByte(b, byte(r))
 		case r >= 0x10000:
 			r -= 0x10000
-			b = appendU(appendU(b, 0xd800+r>>10), 0xdc00+r&0x3ff)
+			b = escape.AppendJSONUnit(escape.AppendJSONUnit(b, uint16(0xd800+r>>10)), uint16(0xdc00+r&0x3ff))
 		default:
-			b = appendU(b, r)
+			b = escape.AppendJSONUnit(b, uint16(r))
 		}
 		s = s[n:]
 	}
-}
-
-func appendU(b []byte, r rune) []byte {
-	return append(b, '\\', 'u', escape.HexDigits[r>>12&15], escape.HexDigits[r>>8&15], escape.HexDigits[r>>4&15], escape.HexDigits[r&15])
 }
 
 // AppendMember appends a comma and a member of an object. The value is a string, []string,

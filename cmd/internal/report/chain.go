@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"html"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,7 +98,7 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 	}
 	b = append(b, "<h2>What decided the wall time"...)
 	if r.Label != "" {
-		b = appendHTML(append(b, ": "...), r.Label)
+		b = escape.AppendHTML(append(b, ": "...), r.Label)
 	}
 	b = append(b, "</h2>\n<ol class=\"chain\">\n"...)
 	time := float64(max(since(r.to, r.from), 1))
@@ -109,7 +108,7 @@ func (r *Run) appendChainHTML(b []byte, number int) []byte {
 		b = strconv.AppendInt(append(b, `" data-span="`...), int64(l.span), 10)
 		b = strconv.AppendFloat(append(b, `"><span class="share" data-share="`...), share, 'f', 4, 64)
 		b = append(append(append(b, `">`...), output.Percent(share)...), "</span> <code>"...)
-		b = appendHTML(b, r.title(&r.spans[l.span]))
+		b = escape.AppendHTML(b, r.title(&r.spans[l.span]))
 		b = append(append(append(b, `</code> <span class="time">`...), summary.Duration(l.self)...), "</span></li>\n"...)
 	}
 	b = append(b, "</ol>\n"...)
@@ -131,8 +130,3 @@ func (r *Run) title(x *span) string {
 
 // widestData bounds the data in a title.
 const widestData = 100
-
-// appendHTML appends untrusted text.
-func appendHTML(b []byte, s string) []byte {
-	return append(b, html.EscapeString(string(escape.AppendPrintable(nil, s)))...)
-}

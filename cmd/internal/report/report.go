@@ -17,6 +17,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/report/page"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -52,7 +53,7 @@ func Write(w io.Writer, runs []*Run, o *Options) error {
 		}
 	}
 	return page.Write(w, map[string]func(io.Writer) error{
-		"title":       func(w io.Writer) error { _, err := w.Write(appendHTML(nil, title)); return err },
+		"title":       func(w io.Writer) error { _, err := w.Write(escape.AppendHTML(nil, title)); return err },
 		"verdict":     text(o.Verdict, func(b []byte, i int) []byte { return pages[i].AppendVerdict(b) }),
 		"chain":       text(nil, func(b []byte, i int) []byte { return runs[i].appendChainHTML(b, i) }),
 		"tables":      text(nil, func(b []byte, i int) []byte { return pages[i].AppendTables(b) }),

@@ -24,7 +24,7 @@ func appendDataJSON(b []byte, s string) []byte {
 func appendInside(b, s []byte) []byte {
 	for _, c := range s {
 		if c < utf8.RuneSelf && !unquoted(c) {
-			b = appendUnit(b, c)
+			b = escape.AppendJSONByte(b, c)
 		} else {
 			b = append(b, c)
 		}
@@ -62,19 +62,6 @@ func appendLineJSON(b, s []byte) []byte {
 		start = i
 	}
 	return append(b, s[start:]...)
-}
-
-// appendUnit appends an escaped byte of ASCII.
-func appendUnit(b []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(b, '\\', c)
-	case '\n':
-		return append(b, '\\', 'n')
-	case '\t':
-		return append(b, '\\', 't')
-	}
-	return append(b, '\\', 'u', '0', '0', escape.HexDigits[c>>4], escape.HexDigits[c&15])
 }
 
 // quote appends text as a JSON string.

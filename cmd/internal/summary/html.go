@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"html"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,16 +34,6 @@ type Page struct {
 
 func (p *Page) show() *show {
 	return &show{Analysis: p.Analysis, Options: &Options{Top: p.Rows}, lost: p.Lost}
-}
-
-// appendText appends untrusted text.
-func appendText(b []byte, s string) []byte {
-	return append(b, html.EscapeString(string(escape.AppendPrintable(nil, s)))...)
-}
-
-// appendLine is like appendText but for a line of output.
-func appendLine(b []byte, s string) []byte {
-	return append(b, html.EscapeString(string(escape.AppendCell(nil, s)))...)
 }
 
 const (
@@ -87,16 +76,16 @@ func (p *Page) AppendVerdict(b []byte) []byte {
 	b = append(append(append(b, `<section class="run `...), class...), `" data-run="`...)
 	b = append(strconv.AppendInt(b, int64(p.Run), 10), "\"><h2>"...)
 	if p.Label != "" {
-		b = append(appendText(append(b, `<span class="label">`...), p.Label), "</span> "...)
+		b = append(escape.AppendHTML(append(b, `<span class="label">`...), p.Label), "</span> "...)
 	}
-	b = append(appendText(append(b, "<code>"...), p.Title()), "</code></h2>\n"...)
+	b = append(escape.AppendHTML(append(b, "<code>"...), p.Title()), "</code></h2>\n"...)
 	if badge != "" {
-		b = append(appendText(append(b, `<p class="status"><span class="badge">`...), badge), "</span></p>\n"...)
+		b = append(escape.AppendHTML(append(b, `<p class="status"><span class="badge">`...), badge), "</span></p>\n"...)
 	}
 	b = p.appendHeadline(b, s, min(len(runs), 1))
 	b = p.appendFacts(b, s)
 	for _, text := range p.Warnings {
-		b = append(appendText(append(b, `<p class="warning">`...), text), "</p>\n"...)
+		b = append(escape.AppendHTML(append(b, `<p class="warning">`...), text), "</p>\n"...)
 	}
 	b = p.appendOrigin(b, s)
 	return append(b, "</section>\n"...)
@@ -107,9 +96,9 @@ func (p *Page) AppendNotes(b []byte) []byte {
 	for _, text := range append(p.show().notes(), p.Notes...) {
 		b = append(b, `<p class="note">`...)
 		if p.Label != "" {
-			b = append(appendText(b, p.Label), ": "...)
+			b = append(escape.AppendHTML(b, p.Label), ": "...)
 		}
-		b = append(appendText(b, text), "</p>\n"...)
+		b = append(escape.AppendHTML(b, text), "</p>\n"...)
 	}
 	return b
 }
@@ -141,15 +130,15 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 		if l.quoted {
 			width = widestQuote
 		}
-		b = appendText(append(b, '>'), l.before)
+		b = escape.AppendHTML(append(b, '>'), l.before)
 		if l.subject != "" {
-			text := appendText
+			text := escape.AppendHTML[string]
 			if l.quoted || l.printed {
-				text = appendLine
+				text = escape.AppendHTMLCell[string]
 			}
 			b = append(text(append(b, "<code>"...), l.bounded(width)), "</code>"...)
 		}
-		b = append(appendText(b, l.after), "</li>\n"...)
+		b = append(escape.AppendHTML(b, l.after), "</li>\n"...)
 	}
 	return append(b, "</ul>\n"...)
 }
@@ -205,7 +194,7 @@ func (p *Page) appendOrigin(b []byte, s *show) []byte {
 
 func appendFact(b []byte, name, value string) []byte {
 	b = append(append(append(b, "<div><dt>"...), name...), "</dt><dd>"...)
-	return append(appendText(b, value), "</dd></div>\n"...)
+	return append(escape.AppendHTML(b, value), "</dd></div>\n"...)
 }
 
 // AppendTables appends the tables of the summary.
@@ -317,7 +306,7 @@ func (p *Page) appendTable(b []byte, t *table, placeOf func(row int) place) []by
 	b = append(append(append(b, `<section class="`...), class...), `"><h3 id="`...)
 	b = append(append(b, id...), `">`...)
 	if p.Label != "" {
-		b = append(appendText(b, p.Label), ": "...)
+		b = append(escape.AppendHTML(b, p.Label), ": "...)
 	}
 	b = append(append(b, t.title...), "</h3>\n"...)
 	rows := t.rows[:min(len(t.rows), p.Rows)]
@@ -355,9 +344,9 @@ func (p *Page) appendCells(b []byte, t *table, r row) []byte {
 	named := false
 	for i, cell := range r.cells {
 		if strings.HasPrefix(t.columns[i], " ") {
-			text := appendText
+			text := escape.AppendHTML[string]
 			if t.isLine(i) {
-				text = appendLine
+				text = escape.AppendHTMLCell[string]
 			}
 			if named {
 				b = append(text(append(b, "<td>"...), cut(cell, widestCell)), "</td>"...)
@@ -371,7 +360,7 @@ func (p *Page) appendCells(b []byte, t *table, r row) []byte {
 		if v, ok := sortable(cell); ok {
 			b = append(strconv.AppendFloat(append(b, ` data-sort="`...), v, 'f', -1, 64), '"')
 		}
-		b = append(appendText(append(b, '>'), cell), "</td>"...)
+		b = append(escape.AppendHTML(append(b, '>'), cell), "</td>"...)
 	}
 	return b
 }

@@ -1,6 +1,6 @@
 package tracer
 
-import "strconv"
+import "github.com/posixtrace/posixtrace/cmd/internal/escape"
 
 // flagTable has the names of the values of an argument.
 type flagTable struct {
@@ -59,5 +59,5 @@ func appendHex(b []byte, v uint64) []byte {
 	if v == 0 {
 		return append(b, '0')
 	}
-	return strconv.AppendUint(append(b, "0x"...), v, 16)
+	return escape.AppendHex(append(b, "0x"...), v)
 }

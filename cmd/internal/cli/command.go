@@ -100,8 +100,9 @@ func (c *Command) execute(env *Env) error {
 	if err != nil {
 		return err
 	}
-	// The library runs the command without options. Its own behaviour (help on standard
-	// output after an error, os.Exit, aliases, -v) is switched off here, and only here.
+	// urfave/cli does not parse: it uses package flag, which has no attached or optional arguments
+	// of short options, no prefixes of long ones and no options after operands. It gets the operands
+	// alone and runs the command. Its own help, version and exit are switched off.
 	app := &cli.App{
 		Name:            c.Name,
 		Compiled:        time.Unix(1, 0), // otherwise the library stats its executable

@@ -9,10 +9,6 @@ import (
 // option-arguments, grouped short options, unique prefixes of long names, and options after
 // operands unless inOrder is set. An option -h or -V ends the line: the rest is ignored. If groups
 // is set, a "--" behind an operand is an operand, too.
-//
-// The option library cannot do this. It parses with package flag, which has no attached or
-// optional arguments of short options, no prefixes and no options after operands. So parse
-// is the only parser, and the library gets the operands alone; see Command.execute.
 func parse(opts []Option, argv []string, inOrder, groups bool) (*Args, error) {
 	p := parser{opts: opts, left: argv, args: &Args{}}
 	for len(p.left) > 0 && !p.ended {

@@ -35,14 +35,19 @@ func (c *column) appendJSON(b []byte) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(b, '"'), c.packed), '"')
 }
 
-// member appends the column as a member of an object.
-func (c *column) member(b []byte, key string) []byte {
-	return c.appendJSON(append(append(append(b, `,"`...), key...), `":`...))
+// named is a column as a member of an object.
+type named struct {
+	key string
+	*column
 }
 
-// beginColumns appends the start of an object whose members are columns of one length.
-func beginColumns(b []byte, key string, n int) []byte {
-	return strconv.AppendInt(append(append(append(b, '"'), key...), `":{"n":`...), int64(n), 10)
+// beginColumns appends the start of an object, with members that are columns of one length.
+func beginColumns(b []byte, key string, n int, columns ...named) []byte {
+	b = strconv.AppendInt(append(append(append(b, '"'), key...), `":{"n":`...), int64(n), 10)
+	for _, c := range columns {
+		b = c.appendJSON(append(append(append(b, `,"`...), c.key...), `":`...))
+	}
+	return b
 }
 
 // relative returns a time in nanoseconds since the start of the run.

@@ -56,12 +56,7 @@ func (r *Run) appendLanes(b []byte) []byte {
 		tid.add(uint64(max(n.tid, 0)))
 		kind.add(uint64(n.kind))
 	}
-	b = beginColumns(b, "lanes", len(l.order))
-	b = name.member(b, "name")
-	b = parent.member(b, "parent")
-	b = pid.member(b, "pid")
-	b = tid.member(b, "tid")
-	return append(kind.member(b, "kind"), '}')
+	return append(beginColumns(b, "lanes", len(l.order), named{"name", &name}, named{"parent", &parent}, named{"pid", &pid}, named{"tid", &tid}, named{"kind", &kind}), '}')
 }
 
 func (r *Run) appendSpans(b []byte) []byte {
@@ -81,17 +76,9 @@ func (r *Run) appendSpans(b []byte) []byte {
 		status.add(statusNumber(x))
 		count.add(uint64(x.count))
 	}
-	b = beginColumns(b, "spans", len(r.spans))
-	b = start.member(b, "start")
-	b = dur.member(b, "dur")
-	b = lane.member(b, "lane")
-	b = depth.member(b, "depth")
-	b = name.member(b, "name")
-	b = text.member(b, "text")
-	b = kind.member(b, "kind")
-	b = flags.member(b, "flags")
-	b = status.member(b, "status")
-	return append(count.member(b, "count"), '}')
+	return append(beginColumns(b, "spans", len(r.spans),
+		named{"start", &start}, named{"dur", &dur}, named{"lane", &lane}, named{"depth", &depth}, named{"name", &name},
+		named{"text", &text}, named{"kind", &kind}, named{"flags", &flags}, named{"status", &status}, named{"count", &count}), '}')
 }
 
 // statusNumber returns the status of a span plus 1, 0 if it has none.
@@ -117,12 +104,7 @@ func (r *Run) appendMarks(b []byte) []byte {
 		text.add(uint64(x.text))
 		count.add(uint64(x.count))
 	}
-	b = beginColumns(b, "marks", len(r.marks))
-	b = time.member(b, "time")
-	b = lane.member(b, "lane")
-	b = kind.member(b, "type")
-	b = text.member(b, "text")
-	return append(count.member(b, "count"), '}')
+	return append(beginColumns(b, "marks", len(r.marks), named{"time", &time}, named{"lane", &lane}, named{"type", &kind}, named{"text", &text}, named{"count", &count}), '}')
 }
 
 func (r *Run) appendMissing(b []byte) []byte {
@@ -154,10 +136,7 @@ func (r *Run) appendCurves(b []byte) []byte {
 		running.add(uint64(work[min(part, n-1)] + 0.5))
 		events.add(r.rate.counts[i])
 	}
-	b = beginColumns(b, "curves", n)
-	b = time.member(b, "time")
-	b = running.member(b, "running")
-	return append(events.member(b, "events"), '}')
+	return append(beginColumns(b, "curves", n, named{"time", &time}, named{"running", &running}, named{"events", &events}), '}')
 }
 
 func (r *Run) appendChain(b []byte) []byte {

@@ -241,10 +241,7 @@ func (l *lines) appendJSON(b []byte, r *Run) []byte {
 			n++
 		}
 	}
-	b = beginColumns(b, "lines", n)
-	b = time.member(b, "time")
-	b = stream.member(b, "stream")
-	b = lane.member(b, "lane")
+	b = beginColumns(b, "lines", n, named{"time", &time}, named{"stream", &stream}, named{"lane", &lane})
 	b = strconv.AppendInt(append(b, `,"gap":`...), int64(gap), 10)
 	b = strconv.AppendInt(append(b, `,"end":`...), end, 10)
 	b = append(b, `,"text":"`...)

@@ -150,18 +150,22 @@ func (b *observer) home(src *Source, pid int) *home {
 	return h
 }
 
-// homeOf returns the process that runs a span. ptrace-event --run records on behalf of its script
-// and has its own id as that of the thread; the key of a span of a shell has the id of the
-// subshell.
-func (b *observer) homeOf(src *Source, rec *posixtrace.Record) *home {
-	pid := 0
+// Recorder returns what may be the process that an event happened in, other than rec.PID, or 0.
+// ptrace-event --run records on behalf of its script and has its own id as that of the thread; the key
+// of a span of a shell has the id of the subshell.
+func Recorder(rec *posixtrace.Record) int {
 	switch {
 	case rec.Span != 0 && rec.Address&posixtrace.SpoolAddress != 0:
-		pid = int(rec.Span >> 32)
+		return int(rec.Span >> 32)
 	case rec.TID != rec.PID:
-		pid = rec.TID
+		return rec.TID
 	}
-	if pid != 0 {
+	return 0
+}
+
+// homeOf returns the process that runs a span.
+func (b *observer) homeOf(src *Source, rec *posixtrace.Record) *home {
+	if pid := Recorder(rec); pid != 0 {
 		if h := b.homes[processKey(src, pid)]; h != nil && h.process != nil {
 			return h
 		}

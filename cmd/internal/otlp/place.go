@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -75,17 +76,9 @@ func (l *Log) forget(h *home) {
 	l.spare = h
 }
 
-// homeOf returns the process that an event is in. ptrace-event --run records on behalf of its script
-// and has its own id as that of the thread; the key of a span of a shell has the id of the subshell.
+// homeOf returns the process that an event is in.
 func (l *Log) homeOf(rec *posixtrace.Record, create bool) *home {
-	pid := 0
-	switch {
-	case rec.Span != 0 && rec.Address&posixtrace.SpoolAddress != 0:
-		pid = int(rec.Span >> 32)
-	case rec.TID != rec.PID:
-		pid = rec.TID
-	}
-	if pid != 0 {
+	if pid := analysis.Recorder(rec); pid != 0 {
 		if h := l.homes[pid]; h != nil && h.span != nil {
 			return h
 		}

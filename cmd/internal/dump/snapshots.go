@@ -69,9 +69,9 @@ func (s *snapshots) poll() (*posixtrace.Record, error) {
 	}
 }
 
-// nextSnapshot returns the earliest time of the snapshot after one that was begun at a time.
-func nextSnapshot(begun time.Time) time.Time {
-	return time.Now().Add(max(snapshotEvery, snapshotShare*time.Since(begun)))
+// nextSnapshot returns the earliest time of the snapshot after one that was started at a time.
+func nextSnapshot(started time.Time) time.Time {
+	return time.Now().Add(max(snapshotEvery, snapshotShare*time.Since(started)))
 }
 
 // wait waits for the next event.

@@ -45,7 +45,7 @@ func TestVersionOfWhatIsWritten(t *testing.T) {
 		if got := strings.TrimSpace(head + text); !ok || got != strings.TrimSpace(before) {
 			t.Errorf("a log of policy %v is written in another way, and its format is still %d.%d. Raise the major version if a reader of "+
 				"that format cannot read it, the minor one if the reader would miss something, describe it in ptrace-log(5), and run this "+
-				"test with -update. If an earlier ptrace-dump shows the same of it (scripts/versions), -update is all.", p, major, minor)
+				"test with -update. If the ptrace-dump before the change shows the same of it, -update is all.", p, major, minor)
 		}
 	}
 	if *update {

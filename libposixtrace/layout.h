@@ -75,7 +75,6 @@
 #define PXT_descSize 128
 #define PXT_farBack 1073741824
 #define PXT_farBehind UINT64_C(0x100000000)
-#define PXT_firstStable 10
 #define PXT_free 0
 #define PXT_frozenBit UINT64_C(0x80000000000)
 #define PXT_full 4
@@ -124,7 +123,7 @@
 #define PXT_tagMask UINT64_C(0xffffffffc0000000)
 #define PXT_turning 128
 #define PXT_unfixed UINT64_C(0x8000000000000000)
-#define PXT_version 4194315
+#define PXT_version 4194305
 #define PXT_wasCleared UINT64_C(0x80000000000)
 
 struct pxt_stable {

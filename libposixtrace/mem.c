@@ -158,7 +158,7 @@ bool pxt_count_missed(void *start, size_t size, uint64_t id, uint32_t err)
 	if (size < PXT_StartSize)
 		return false;
 	memcpy(&s, start, sizeof s);
-	if (memcmp(s.magic, "PTSTREAM", 8) != 0 || (s.version & 0xffff) < PXT_firstStable || s.id != id)
+	if (memcmp(s.magic, "PTSTREAM", 8) != 0 || s.id != id)
 		return false;
 	add_missed(start, err);
 	return true;

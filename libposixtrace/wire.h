@@ -47,7 +47,7 @@
 #define PXT_W_StateMask 7
 #define PXT_W_StateStep 8
 #define PXT_W_Timed 1
-#define PXT_W_Version 2
+#define PXT_W_Version 1
 
 struct pxt_call {
 	_Atomic uint32_t state;

@@ -97,7 +97,7 @@ func foreignStream(d *registry.Dir, id uint64) (s StreamInfo, ok bool) {
 	b := make([]byte, stream.PeekSize)
 	n, _ := f.ReadAt(b, 0)
 	p, ok := stream.Peek(b[:n])
-	if !ok || p.Known && p.ID != id { // where the id of an older version is, is not known
+	if !ok || p.Known && p.ID != id {
 		return s, false
 	}
 	s.Path, s.Err = d.StreamPath(id), einval("Attach", "%w", p.Err)

@@ -11,7 +11,7 @@ package wire
 import "sync/atomic"
 
 // Version is that of this layout.
-const Version = 2
+const Version = 1
 
 // Sizes.
 const (

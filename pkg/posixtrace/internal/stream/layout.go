@@ -190,9 +190,8 @@ const (
 	ClockTicks     = 1 // ticks are the processor's counter
 )
 
-// stable is the start of the file. It, the two words behind it and fixed are the same in all versions from
-// firstStable on: a process whose package has another version counts itself in the two words, and Peek shows
-// what fixed says.
+// stable is the start of the file. It, the two words behind it and fixed are the same in all versions: a process
+// whose package has another version counts itself in the two words, and Peek shows what fixed says.
 type stable struct {
 	magic      [8]byte
 	version    uint32

@@ -18,7 +18,7 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 
 // version includes the size of a word: programs with words of another size must not use the file
 // (INH-15).
-const version = 11 | bits.UintSize<<16
+const version = 1 | bits.UintSize<<16
 
 // Policies of streams and logs, as stored.
 const (
@@ -209,7 +209,7 @@ func Peek(b []byte) (f Foreign, ok bool) {
 		return f, false
 	}
 	f.ID, f.Err = s.id, foreign(&s)
-	if s.version&0xffff < firstStable || len(b) < PeekSize {
+	if len(b) < PeekSize {
 		return f, true
 	}
 	h := *(*fixed)(unsafe.Pointer(&b[unsafe.Offsetof(header{}.fixed)]))

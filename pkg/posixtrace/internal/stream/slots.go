@@ -237,9 +237,6 @@ func (h *header) addMissed(no uint32) {
 // StartSize is the size of the part of a file that CountMissed needs.
 const StartSize = 4096
 
-// firstStable is the first version whose header starts with stable.
-const firstStable = 10
-
 // CountMissed is AddMissed for b, the first StartSize bytes of the file of stream id, which may have
 // another version. It reports whether b is the start of such a file.
 func CountMissed(b []byte, id uint64, no uint32) bool {
@@ -247,7 +244,7 @@ func CountMissed(b []byte, id uint64, no uint32) bool {
 		return false
 	}
 	h := (*header)(unsafe.Pointer(&b[0]))
-	if h.magic != magic || h.version&0xffff < firstStable || h.id != id {
+	if h.magic != magic || h.id != id {
 		return false
 	}
 	h.addMissed(no)

@@ -32,15 +32,13 @@ func FixChecksums(log []byte) {
 	le.PutUint32(log[20:], 0)
 	le.PutUint32(log[20:], crc(log[:n]))
 
-	// The slots of a loop log of version 2 or later have two headers each, side by side. From
-	// version 3 on, slots for clock anchors and types precede them.
+	// The slots of a loop log have two headers each, side by side. Areas for clock anchors and types
+	// precede them.
 	slots, slotSize, first := int64(0), int64(1), n
-	if log[81] == loop && le.Uint16(log[8:]) >= 2 {
+	if log[81] == loop {
 		slots = int64(le.Uint32(log[88:]))
 		slotSize = 2*header + (int64(le.Uint32(log[84:]))+7)&^7 + 24
-		if le.Uint16(log[8:]) >= 3 {
-			first += 4144 + header + int64(min(max(le.Uint64(log[72:])/64, 4096), 65536))&^7
-		}
+		first += 4144 + header + int64(min(max(le.Uint64(log[72:])/64, 4096), 65536))&^7
 	}
 	// From the end: the checksum of a block covers any block header inside its payload.
 	for off := int64(len(log)-header) &^ 7; off >= n; off -= 8 {

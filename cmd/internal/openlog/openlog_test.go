@@ -69,10 +69,10 @@ func packZstd(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// old returns a log of testdata/log/old, its number of events and the time of its last event.
-func old(t *testing.T, name string) (log []byte, events int, last int64) {
+// recorded returns a log of testdata, its number of events and the time of its last event.
+func recorded(t *testing.T, name string) (log []byte, events int, last int64) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("../../../testdata/log/old", name+".trace.gz"))
+	f, err := os.Open(filepath.Join("testdata", name+".trace.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,8 +141,8 @@ func piped(t *testing.T, data []byte) *os.File {
 // A log in a regular file is read as often as the caller wants, compressed or not, and a log in a pipe
 // once, with the same events.
 func TestOpen(t *testing.T) {
-	for _, log := range []string{"1.0-append", "1.0-loop", "1.0-until-full", "3.0-loop"} {
-		data, events, last := old(t, log)
+	for _, log := range []string{"append", "until-full", "loop"} {
+		data, events, last := recorded(t, log)
 		if events == 0 {
 			t.Fatalf("%s has no events", log)
 		}
@@ -204,7 +204,7 @@ func TestOpen(t *testing.T) {
 // A log that is cut or damaged, within its compressed form or before it was compressed, is read as far
 // as it is sound. Soundness names what is damaged.
 func TestSoundness(t *testing.T) {
-	data, events, _ := old(t, "1.0-append")
+	data, events, _ := recorded(t, "append")
 	damaged := func(b []byte, at int) []byte {
 		b = bytes.Clone(b)
 		b[at] ^= 0x10
@@ -250,7 +250,7 @@ func TestSoundness(t *testing.T) {
 // What is not a log is refused in one line with the name of the file, and the form in which it came.
 func TestOpenRefuses(t *testing.T) {
 	text := []byte(strings.Repeat("make: nothing to be done\n", 100))
-	data, _, _ := old(t, "1.0-append")
+	data, _, _ := recorded(t, "append")
 	for name, trial := range map[string]struct {
 		data []byte
 		want string

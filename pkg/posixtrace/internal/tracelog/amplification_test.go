@@ -62,7 +62,7 @@ type bomb struct {
 
 func newBomb(t *testing.T, change func(s *Super)) *bomb {
 	s := superFor(Append)
-	s.Major, s.ID = majorSingle, 77
+	s.ID = 77
 	if change != nil {
 		change(s)
 	}
@@ -222,15 +222,13 @@ func TestClaimedSizesAllocateNothing(t *testing.T) {
 		}
 	}
 	for _, slots := range []uint32{2, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
-		for _, major := range []uint16{majorSingle, majorJoint, majorHead} {
-			for _, size := range []uint64{1<<31 - 1, 1 << 31, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
-				l := newBomb(t, func(s *Super) {
-					s.Major, s.LogPolicy, s.Slots, s.ChunkSize = major, Loop, slots, chunk.MaxSize
-					s.LogSize, s.MaxData, s.StreamSize, s.Resolution = size, size, size, size
-				})
-				l.reserve(4096)
-				try(l.b)
-			}
+		for _, size := range []uint64{1<<31 - 1, 1 << 31, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
+			l := newBomb(t, func(s *Super) {
+				s.LogPolicy, s.Slots, s.ChunkSize = Loop, slots, chunk.MaxSize
+				s.LogSize, s.MaxData, s.StreamSize, s.Resolution = size, size, size, size
+			})
+			l.reserve(4096)
+			try(l.b)
 		}
 	}
 	// A seal with offsets beyond all files.

@@ -274,7 +274,7 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 		if off > b.size-headerSize {
 			return nil
 		}
-		h, p, err := b.loopBlock(i, buf)
+		h, p, err := b.filled(i, buf)
 		if isIO(err) {
 			return err
 		}
@@ -287,7 +287,7 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 			buf = p
 		}
 		if err == nil {
-			err = seen.repeated(b.super, &h)
+			err = seen.repeated(&h)
 		}
 		if err := fn(i, off, &h, p, err); err != nil {
 			return err
@@ -300,11 +300,8 @@ func (b *blocks) slots(fn func(i int, off int64, h *header, payload []byte, err 
 // may: its events happened once.
 type slotsSeen map[uint64]bool
 
-func (o *slotsSeen) repeated(s *Super, h *header) error {
-	key := h.Seq
-	if s.joins() {
-		key = h.first() // the same in an earlier copy of a growing slot
-	}
+func (o *slotsSeen) repeated(h *header) error {
+	key := h.first() // the same in an earlier copy of a growing slot
 	if (*o)[key] {
 		return errTwice
 	}
@@ -316,15 +313,3 @@ func (o *slotsSeen) repeated(s *Super, h *header) error {
 }
 
 var errTwice = errors.New("a copy of another slot")
-
-// loopBlock reads the block in force of slot i of a Loop log.
-func (b *blocks) loopBlock(i int, buf []byte) (h header, p []byte, err error) {
-	if b.super.joins() {
-		return b.filled(i, buf)
-	}
-	h, p, err = b.block(b.super.slotAt(i), buf)
-	if err == nil && (h.Kind != KindEvents || h.size() > b.super.slotSize()) {
-		err = errLength
-	}
-	return h, p, err
-}

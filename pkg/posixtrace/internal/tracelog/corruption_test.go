@@ -28,24 +28,21 @@ type extent struct {
 	events   map[uint64]bool // times of those that need it
 }
 
-// specimens returns logs of all policies and versions of about size bytes, sealed, and as recorders
+// specimens returns logs of all policies of about size bytes, sealed, and as recorders
 // that were killed left them.
 func specimens(t testing.TB, size int) (list []*specimen) {
-	for _, c := range []struct {
-		p     Policy
-		major uint16
-	}{{Append, 1}, {UntilFull, 1}, {Loop, 3}, {Loop, 2}, {Loop, 1}} {
+	for _, p := range []Policy{Append, UntilFull, Loop} {
 		for _, sealed := range []bool{true, false} {
-			list = append(list, newSpecimen(t, c.p, c.major, sealed, size))
+			list = append(list, newSpecimen(t, p, sealed, size))
 		}
 	}
 	return list
 }
 
-func newSpecimen(t testing.TB, p Policy, major uint16, sealed bool, size int) *specimen {
-	s := &specimen{name: fmt.Sprintf("%v %d sealed=%v", p, major, sealed), p: p, at: map[int]int{}}
+func newSpecimen(t testing.TB, p Policy, sealed bool, size int) *specimen {
+	s := &specimen{name: fmt.Sprintf("%v sealed=%v", p, sealed), p: p, at: map[int]int{}}
 	super := superFor(p)
-	super.Major, super.ChunkSize, super.LogSize = major, 4096, uint64(size)
+	super.ChunkSize, super.LogSize = 4096, uint64(size)
 	if p == Loop {
 		// The slots are filled more than once.
 		super.LogSize = uint64(size - size/4)
@@ -321,7 +318,7 @@ func TestRandomDamageYieldsNoWrongEvent(t *testing.T) {
 					a, b := block(), block()
 					copy(log[a.off:], s.log[b.off:b.end])
 				case 6:
-					what, whole = "hasHead", false
+					what, whole = "repeated", false
 					a := block()
 					log = slices.Insert(log, int(a.end), s.log[a.off:a.end]...)
 				case 7:

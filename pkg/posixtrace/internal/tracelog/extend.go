@@ -61,7 +61,7 @@ func (w *walkSource) extends(size int64) bool {
 	if at.at == 0 || size < at.end {
 		return false
 	}
-	return w.r.super.LogPolicy != Loop || w.r.super.joins() && at.slotSeq != 0
+	return w.r.super.LogPolicy != Loop || at.slotSeq != 0
 }
 
 // extendSlots finds the slots that were written since.
@@ -79,7 +79,7 @@ func (w *walkSource) extendSlots() (ok bool, err error) {
 		if off > w.b.size-headerSize {
 			return n > 0, nil
 		}
-		h, p, err := w.b.loopBlock(i, buf)
+		h, p, err := w.b.filled(i, buf)
 		if isIO(err) {
 			return false, err
 		}

@@ -27,18 +27,11 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// Versions of the format. Readers refuse a major version they do not know; a
-// higher minor version only adds block kinds and fields at the end of the
-// superblock. A log has the lowest version that describes it:
-//
-//	1.0  APPEND, UNTIL_FULL; LOOP with one chunk in a slot, no longer written
-//	2.0  LOOP with slots of several chunks, no longer written
-//	3.0  LOOP with clock anchors and types before the slots, too
+// The version of the format. Readers refuse another major version; a higher minor version only adds
+// block kinds and fields at the end of the superblock.
 const (
-	majorSingle = 1
-	majorJoint  = 2
-	majorHead   = 3
-	minor       = 0
+	major = 1
+	minor = 0
 )
 
 const (

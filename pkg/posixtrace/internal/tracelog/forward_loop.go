@@ -40,11 +40,6 @@ func (f *forwardSource) loopArea() error {
 	}
 	q.close(false)
 	faults.report(&r.contents)
-	if !r.super.hasHead() {
-		if err := f.anchors(0); err != nil {
-			return err
-		}
-	}
 	return f.anchors(1)
 }
 
@@ -68,9 +63,6 @@ type slotQueue struct {
 
 // slot reads the next slot.
 func (q *slotQueue) slot(at int64) (h header, err error) {
-	if !q.r.super.joins() {
-		return q.single(at)
-	}
 	var raw [2 * headerSize]byte
 	if err := q.f.read(raw[:]); err != nil {
 		return h, err
@@ -85,7 +77,7 @@ func (q *slotQueue) slot(at int64) (h header, err error) {
 	s.buf = s.buf[:q.f.off-at-int64(len(raw))]
 	best, _, err := pick(&raw, &hs, &errs, s.buf, anyHeader)
 	if err == nil {
-		err = q.seen.repeated(q.r.super, best)
+		err = q.seen.repeated(best)
 	}
 	first := uint64(0)
 	if err == nil {
@@ -130,32 +122,9 @@ func (q *slotQueue) close(cut bool) {
 	q.finish(q.first)
 }
 
-// single reads a slot of a log of version 1, which holds one chunk.
-func (q *slotQueue) single(at int64) (h header, err error) {
-	if h, err = q.f.header(q.r.super.ID); err != nil {
-		return h, err
-	}
-	if h.Kind != KindEvents || h.size() > q.r.super.slotSize() {
-		return h, errLength
-	}
-	s := q.r.merge.newBlock()
-	if s.buf, err = q.f.payload(&h, s.buf); err == nil {
-		err = q.seen.repeated(q.r.super, &h)
-	}
-	if err != nil {
-		q.r.merge.release(s)
-		return h, err
-	}
-	q.f.addBlock(s, at, &h, s.buf)
-	return h, nil
-}
-
 // head reads the head of a Loop log.
 func (f *forwardSource) head() error {
 	r := f.r
-	if !r.super.hasHead() {
-		return nil
-	}
 	if err := f.anchors(0); err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package tracelog
 
 import "slices"
 
-// The head of a Loop log of version 3 stands between the superblock and the slots:
+// The head of a Loop log stands between the superblock and the slots:
 //
 //	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
 //	| super | anchors | types | slot | ... | slot | anchors | types | index | seal |
@@ -17,9 +17,6 @@ const (
 	mostNames  = 64 << 10
 )
 
-// hasHead reports whether this is a Loop log with a head.
-func (s *Super) hasHead() bool { return s.LogPolicy == Loop && s.Major >= majorHead }
-
 // namesRoom is how much payload fits into the block of types in the head.
 func (s *Super) namesRoom() int {
 	return int(min(max(s.LogSize/64, leastNames), mostNames)) &^ 7
@@ -32,19 +29,11 @@ func (s *Super) namesAt() int64 { return s.size + anchorAreaSize }
 func (s *Super) namesSize() int64 { return headerSize + int64(s.namesRoom()) }
 
 // headSize is the size of the head.
-func (s *Super) headSize() int64 {
-	if s.hasHead() {
-		return anchorAreaSize + s.namesSize()
-	}
-	return 0
-}
+func (s *Super) headSize() int64 { return anchorAreaSize + s.namesSize() }
 
 // anchorAreaAt is the offset of one of the two areas for clock anchors of a Loop log.
 func (s *Super) anchorAreaAt(side int64) int64 {
-	switch {
-	case !s.hasHead():
-		return s.anchorsAt() + side*anchorAreaSize
-	case side == 0:
+	if side == 0 {
 		return s.size
 	}
 	return s.anchorsAt()
@@ -91,7 +80,7 @@ func (c *newestCopy) offer(s *Super, kind Kind, side, at, size int64, h *header,
 
 func (c *copies) addAnchors(s *Super, side int64, h *header, p []byte, err error) {
 	at := s.anchorAreaAt(side)
-	if !c.anchors.offer(s, KindAnchors, side, at, anchorAreaSize, h, p, err) && s.hasHead() {
+	if !c.anchors.offer(s, KindAnchors, side, at, anchorAreaSize, h, p, err) {
 		c.missing = &Fault{at, KindAnchors.String(), errNoBlock}
 	}
 }
@@ -110,13 +99,11 @@ func (b *blocks) readCopies() error {
 		}
 		b.copies.addAnchors(b.super, side, &h, p, err)
 	}
-	if b.super.hasHead() {
-		h, p, err := b.block(b.super.namesAt(), nil)
-		if isIO(err) {
-			return err
-		}
-		b.copies.addTypes(b.super, &h, p, err)
+	h, p, err := b.block(b.super.namesAt(), nil)
+	if isIO(err) {
+		return err
 	}
+	b.copies.addTypes(b.super, &h, p, err)
 	return nil
 }
 
@@ -137,7 +124,7 @@ func (l *contents) takeAnchors(c *copies) {
 // is another one. In an unfinished log the recorder may have been writing them.
 func (l *contents) takeTypes(c *copies) {
 	fault := c.types.fault
-	if l.super.hasHead() && fault == nil {
+	if l.super.LogPolicy == Loop && fault == nil {
 		at := l.super.namesAt()
 		if c.types.p == nil {
 			if len(l.types) > 0 {
@@ -172,7 +159,7 @@ func (c *copies) missingTypes(known func(TypeDef) bool) []TypeDef {
 // writeHead writes as many types as fit into the head, over those in it. If that write is torn, the
 // types behind the slots are whole.
 func (w *Writer) writeHead() error {
-	if !w.super.hasHead() || w.headDone == len(w.types) {
+	if w.super.LogPolicy != Loop || w.headDone == len(w.types) {
 		return nil
 	}
 	var b []byte

@@ -13,10 +13,10 @@ import (
 
 // headLog makes a Loop log whose types and clock anchors came one by one, and returns what its
 // names and its clock are. many adds more types than fit into its head.
-func headLog(t testing.TB, out sink, major uint16, many int) (w *Writer, defs []TypeDef, anchors []chunk.ClockAnchor) {
+func headLog(t testing.TB, out sink, many int) (w *Writer, defs []TypeDef, anchors []chunk.ClockAnchor) {
 	t.Helper()
 	s := superFor(Loop)
-	s.Major, s.ChunkSize, s.LogSize, s.Clock = major, 1024, 6*1024, ClockAnchors
+	s.ChunkSize, s.LogSize, s.Clock = 1024, 6*1024, ClockAnchors
 	w, err := create(out, s)
 	must(t, err)
 	for i := range 24 {
@@ -55,7 +55,7 @@ func wantHead(t testing.TB, what string, r *Reader, defs []TypeDef, anchors []ch
 func TestCutTailKeepsNamesAndClock(t *testing.T) {
 	for _, sealed := range []bool{false, true} {
 		var m memory
-		w, defs, anchors := headLog(t, &m, 0, 0)
+		w, defs, anchors := headLog(t, &m, 0)
 		if sealed {
 			must(t, w.Seal(testStatus, false))
 		}
@@ -116,7 +116,7 @@ func TestCutTailKeepsNamesAndClock(t *testing.T) {
 // damaged.
 func TestEitherCopySuffices(t *testing.T) {
 	var m memory
-	w, defs, anchors := headLog(t, &m, 0, 0)
+	w, defs, anchors := headLog(t, &m, 0)
 	s := &w.super
 	var tail []extent // of types
 	b, err := openBlocks(readerAt(m.b), int64(len(m.b)))
@@ -165,7 +165,7 @@ func TestEitherCopySuffices(t *testing.T) {
 // copies, even if the end of its log is then cut off.
 func TestCrashLeavesOneCopyWhole(t *testing.T) {
 	d := new(disk)
-	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0, 0)
+	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0)
 	begin := d.written()
 	must(t, w.Types([]TypeDef{{900, "last"}}))
 	must(t, w.Anchors([]chunk.ClockAnchor{{Tick: 9000, Nanos: 2e18}}))
@@ -208,7 +208,7 @@ func TestCrashLeavesOneCopyWhole(t *testing.T) {
 // them.
 func TestHeadKeepsFirstOfManyTypes(t *testing.T) {
 	d := new(disk)
-	w, defs, anchors := headLog(t, &positionalSink{f: d}, 0, 500)
+	w, defs, anchors := headLog(t, &positionalSink{f: d}, 500)
 	fit := w.headHas
 	if fit < 100 || fit >= len(defs) {
 		t.Fatalf("%d of %d types in the head", fit, len(defs))
@@ -241,30 +241,4 @@ func TestHeadKeepsFirstOfManyTypes(t *testing.T) {
 		readAll(t, r)
 		wantState(t, r, Finished)
 	})
-}
-
-// A log of version 2 can be read, and is resumed as one of version 2.
-func TestResumeKeepsOlderVersion(t *testing.T) {
-	for _, major := range []uint16{majorSingle, majorJoint} {
-		d := new(disk)
-		_, defs, anchors := headLog(t, &positionalSink{f: d}, major, 0)
-		b, err := openBlocks(d, int64(len(d.b)))
-		must(t, err)
-		w, _, err := resume(b, &positionalSink{f: d})
-		must(t, err)
-		k := chunk.ClockAnchor{Tick: 1e6, Nanos: 2e18}
-		must(t, w.Anchors([]chunk.ClockAnchor{k}))
-		must(t, w.Types([]TypeDef{{900, "later"}}))
-		must(t, w.Events(makeBlock(99, 1e6, 3, 20, false).EventsBlock))
-		must(t, w.Seal(testStatus, false))
-		bothWays(d.b, func(way string, r *Reader, err error) {
-			must(t, err)
-			readAll(t, r)
-			wantState(t, r, Finished)
-			wantHead(t, way, r, append(defs, TypeDef{900, "later"}), append(anchors, k), len(defs)+1)
-			if r.Super().Major != major {
-				t.Errorf("version %d became %d", major, r.Super().Major)
-			}
-		})
-	}
 }

@@ -8,26 +8,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// writeSlot writes events into the next slot of a Loop log of version 1, over the oldest.
-func (w *Writer) writeSlot(h *header, payload []byte, types *Coarse) error {
-	at := w.super.slotAt(w.nextSlot)
-	s := w.giveUp(w.nextSlot)
-	if err := w.write(at, h, payload); err != nil {
-		return err
-	}
-	*s = h.entry(at, types)
-	s.bytes = uint64(h.Len)
-	w.totals.add(h)
-	w.nextSlot, w.stale = (w.nextSlot+1)%int(w.super.Slots), false
-	return nil
-}
-
 // wipe empties a slot that was given up for events that could then not be written.
 func (w *Writer) wipe() error {
 	if !w.stale {
 		return nil
 	}
-	if err := w.out.put(w.super.slotAt(w.nextSlot), make([]byte, w.super.slotHead()), nil); err != nil {
+	if err := w.out.put(w.super.slotAt(w.nextSlot), make([]byte, slotHead), nil); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	w.stale = false
@@ -130,7 +116,7 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 	at, end := w.super.slotAt(f.slot), len(f.payload)
 	all := append(append(f.payload, lead...), payload...)
 	f.payload = all[:end] // but keep the memory
-	if err := w.out.put(at+w.super.slotHead()+int64(end), all[end:], nil); err != nil {
+	if err := w.out.put(at+slotHead+int64(end), all[end:], nil); err != nil {
 		return w.failed(err)
 	}
 	if f.synced && f.syncedSide == f.side {
@@ -164,7 +150,7 @@ func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error
 	}
 	w.spare = append(append(w.spare[:0], lead...), payload...)
 	all := w.spare
-	if err := w.out.put(at+w.super.slotHead(), all, nil); err != nil {
+	if err := w.out.put(at+slotHead, all, nil); err != nil {
 		return w.failed(err)
 	}
 	s := entry{Off: at, Seq: w.seq, Min: sum.Min, Max: sum.Max, Count: uint32(sum.Count), Kind: KindEvents}

@@ -8,21 +8,16 @@ import (
 
 // writeLoopAnchors writes all clock anchors of a Loop log that matter into its two areas for them,
 // one after the other: if one write is torn, the other area still holds the previous ones, or the
-// new ones already. Before version 3 it writes them to one of the two, by turns. So the log does
-// not grow, however long it runs.
+// new ones already. So the log does not grow, however long it runs.
 func (w *Writer) writeLoopAnchors() error {
 	if w.anchorsDone == len(w.anchors) && w.anchorsDone > 0 || len(w.anchors) == 0 {
 		return nil
 	}
 	w.thinAnchors()
-	times := 1
-	if w.super.hasHead() {
-		times = 2
-		if w.anchorSynced == 1+w.anchorSide {
-			w.anchorSide ^= 1
-		}
+	if w.anchorSynced == 1+w.anchorSide {
+		w.anchorSide ^= 1
 	}
-	for range times {
+	for range 2 {
 		if w.anchorSynced == 1+w.anchorSide {
 			w.Sync()
 		}

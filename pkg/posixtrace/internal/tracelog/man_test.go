@@ -35,7 +35,7 @@ func TestManPage(t *testing.T) {
 		fmt.Sprintf("at most %d, to both areas", areaAnchors),
 		fmt.Sprintf("40 Ta %d bytes Ta the status", statusSize),
 		fmt.Sprintf("multiple of 8, and %d bytes more", chunk.JointSize),
-		fmt.Sprintf("format, %d; %d in a loop log", majorSingle, majorHead),
+		fmt.Sprintf("major version of the format, %d", major),
 		fmt.Sprintf("of more than %d bytes", small),
 		fmt.Sprintf("%#X for the STOP event", FinalChunk),
 		fmt.Sprintf("id, 1 to %d", event.Max-1),

@@ -139,7 +139,7 @@ func (r *Reader) advance(wait bool) (bool, error) {
 
 // addBlock adds a block of events whose checksum is right to the merge.
 func (r *Reader) addBlock(s *openBlock, off int64, h *header, p []byte) {
-	if err := s.load(h, p, r.super.joins(), r.Maps); err != nil {
+	if err := s.load(h, p, r.super.LogPolicy == Loop, r.Maps); err != nil {
 		r.damage(off, "events", err)
 	}
 	if s.left == 0 {

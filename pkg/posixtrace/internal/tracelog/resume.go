@@ -105,10 +105,8 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	}
 	w.pos, w.seq = end, w.seq+1
 	w.typesDone, w.anchorsDone = len(w.types), len(w.anchors)
-	if w.super.hasHead() || b.copies.anchors.fault != nil {
+	if w.super.LogPolicy == Loop {
 		w.anchorsDone = 0 // write both areas before anything else
-	}
-	if w.super.hasHead() {
 		for _, d := range b.copies.missingTypes(func(d TypeDef) bool { return w.known.Has(d.ID) }) {
 			w.known.Add(d.ID)
 			w.types = append(w.types, d)
@@ -128,11 +126,7 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		if err != nil {
 			return nil // it will be overwritten in its turn
 		}
-		if w.super.joins() {
-			w.cur.ResetJoint(p)
-		} else {
-			w.cur.Reset(p, h.Base)
-		}
+		w.cur.ResetJoint(p)
 		sum, _ := summarize(&w.cur)
 		for len(w.slots) <= i {
 			w.slots = append(w.slots, entry{})
@@ -140,17 +134,11 @@ func (w *Writer) resumeSlots(b *blocks, rec *Recovered) error {
 		w.slots[i] = h.entry(off, &sum.Types)
 		w.slots[i].bytes = uint64(h.Len)
 		w.totals.add(h)
-		if w.super.joins() {
-			w.slots[i].marks = w.resumeParts(p, h.Seq, rec)
-		} else {
-			rec.chunks.add(h.Chunk, h.Gen, h.Base, h.Seq)
-		}
+		w.slots[i].marks = w.resumeParts(p, h.Seq, rec)
 		top = max(top, h.top)
 		if h.Seq > w.seq {
 			w.seq, newest = h.Seq, i
-			if w.super.joins() {
-				w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1, synced: true, syncedSide: h.side}
-			}
+			w.fill = filling{payload: slices.Clone(p), slot: i, first: h.first(), side: h.side ^ 1, synced: true, syncedSide: h.side}
 		}
 		return nil
 	})

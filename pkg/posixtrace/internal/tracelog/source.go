@@ -102,7 +102,7 @@ var errReplaced = errors.New("replaced by its recorder")
 
 // read reads the block that d describes, and no other.
 func (f *fileBlocks) read(d *blockRef, buf []byte) (h header, p []byte, err error) {
-	if f.r.super.joins() {
+	if f.r.super.LogPolicy == Loop {
 		h, p, err = f.b.slotOf(d, buf)
 	} else {
 		h, p, err = f.b.block(d.off, buf)

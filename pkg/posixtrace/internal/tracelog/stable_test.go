@@ -11,9 +11,8 @@ import (
 
 const recordedLogs = "../../../../testdata/stable/logs.txt"
 
-// Readers of earlier versions rely on the version in a log. So what is written changes its version, unless
-// they read it as before. The files of testdata/log are logs of all versions; this test has the bytes of
-// today's.
+// Readers rely on the version in a log. So what is written changes its version, unless they read it as
+// before.
 func TestVersionOfWhatIsWritten(t *testing.T) {
 	var now strings.Builder
 	now.WriteString("Logs as they are written, by version. `go test ./pkg/posixtrace/internal/tracelog -run TestVersionOfWhatIsWritten -update` writes this.\n")

@@ -41,8 +41,7 @@ const (
 
 // Super is the superblock: the description of a log.
 type Super struct {
-	Major        uint16 // version of the format; computed by Create unless it is set
-	Minor        uint16 // its minor version; a log that is written has minor
+	Minor        uint16 // minor version of the format; a log that is written has minor
 	ID           uint64 // random; 0 lets Create choose one
 	CreateSec    int64
 	CreateNsec   uint32
@@ -72,33 +71,19 @@ type Super struct {
 // superFixed is the size of the part with fixed positions; the strings follow.
 const superFixed = 128
 
-// joins reports whether this is a Loop log whose slots hold several chunks.
-func (s *Super) joins() bool { return s.LogPolicy == Loop && s.Major >= majorJoint }
-
 // slotRoom is how much payload fits into a Loop log's slot for events.
-func (s *Super) slotRoom() int {
-	n := chunk.Align(int(s.ChunkSize))
-	if s.joins() {
-		n += chunk.JointSize
-	}
-	return n
-}
+func (s *Super) slotRoom() int { return chunk.Align(int(s.ChunkSize)) + chunk.JointSize }
 
 // slotHead is the size of the headers before that payload.
-func (s *Super) slotHead() int64 {
-	if s.joins() {
-		return 2 * headerSize
-	}
-	return headerSize
-}
+const slotHead = 2 * headerSize
 
 // slotSize is the size of a whole slot.
-func (s *Super) slotSize() int64 { return s.slotHead() + int64(s.slotRoom()) }
+func (s *Super) slotSize() int64 { return slotHead + int64(s.slotRoom()) }
 
 // slotAt is the offset of slot i.
 func (s *Super) slotAt(i int) int64 { return s.size + s.headSize() + int64(i)*s.slotSize() }
 
-// anchorsAt is the end of the slots of a Loop log: one area for clock anchors follows, or both.
+// anchorsAt is the end of the slots of a Loop log: one area for clock anchors follows.
 func (s *Super) anchorsAt() int64 { return s.slotAt(int(s.Slots)) }
 
 // tailAt is the offset of the first block in sequence.
@@ -114,7 +99,7 @@ func (s *Super) encode() ([]byte, error) {
 	le := binary.LittleEndian
 	b := make([]byte, superFixed)
 	copy(b, magic)
-	le.PutUint16(b[8:], s.Major)
+	le.PutUint16(b[8:], major)
 	le.PutUint16(b[10:], minor)
 	le.PutUint32(b[12:], byteOrder)
 	le.PutUint64(b[24:], s.ID)
@@ -174,8 +159,6 @@ func (s *Super) check() error {
 	switch {
 	case s.LogPolicy != Loop && s.LogPolicy != UntilFull && s.LogPolicy != Append:
 		return fmt.Errorf("no such log policy: %v", s.LogPolicy)
-	case s.Major < majorSingle || s.Major > majorHead:
-		return fmt.Errorf("format version %d", s.Major)
 	case s.ChunkSize == 0 || s.ChunkSize > chunk.MaxSize:
 		return fmt.Errorf("chunk size %d", s.ChunkSize)
 	case s.CreateNsec >= 1e9:
@@ -206,7 +189,7 @@ func (s *Super) Newer() string {
 	if s.Minor <= minor {
 		return ""
 	}
-	return fmt.Sprintf("%d.%d", s.Major, s.Minor)
+	return fmt.Sprintf("%d.%d", major, s.Minor)
 }
 
 // superLen looks at the fixed part of a superblock and returns its length.
@@ -219,9 +202,9 @@ func superLen(b []byte) (int, error) {
 		return 0, notLog("no magic")
 	case le.Uint32(b[12:]) != byteOrder:
 		return 0, &otherFormat{"a trace log of another byte order"}
-	case le.Uint16(b[8:]) < majorSingle || le.Uint16(b[8:]) > majorHead:
-		return 0, &otherFormat{fmt.Sprintf("a trace log of format %d.%d, which is not known here: formats %d to %d are",
-			le.Uint16(b[8:]), le.Uint16(b[10:]), majorSingle, majorHead)}
+	case le.Uint16(b[8:]) != major:
+		return 0, &otherFormat{fmt.Sprintf("a trace log of format %d.%d, which is not known here: format %d is",
+			le.Uint16(b[8:]), le.Uint16(b[10:]), major)}
 	}
 	n := le.Uint32(b[16:])
 	if n < superFixed || n > maxSuper || n%8 != 0 {
@@ -247,7 +230,6 @@ func decodeSuper(b []byte) (*Super, error) {
 		return nil, notLog("superblock: checksum mismatch")
 	}
 	s := &Super{
-		Major:        le.Uint16(b[8:]),
 		Minor:        le.Uint16(b[10:]),
 		ID:           le.Uint64(b[24:]),
 		CreateSec:    int64(le.Uint64(b[32:])),

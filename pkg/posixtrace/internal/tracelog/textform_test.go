@@ -285,12 +285,6 @@ var superKeys = []struct {
 	get  func(s *Super) string
 	set  func(s *Super, v string) error
 }{
-	{"version", func(s *Super) string { return strconv.Itoa(int(s.Major)) },
-		func(s *Super, v string) error {
-			n, err := strconv.ParseUint(v, 0, 16)
-			s.Major = uint16(n)
-			return err
-		}},
 	numKey("id", func(s *Super) *uint64 { return &s.ID }),
 	strKey("name", func(s *Super) *string { return &s.Name }),
 	strKey("generation", func(s *Super) *string { return &s.Generation }),

@@ -313,9 +313,6 @@ func Text(log []byte) (string, error) {
 		return err
 	}
 	addSlot := func(h *header, p []byte) error {
-		if !b.super.joins() {
-			return add(h, p)
-		}
 		var text strings.Builder
 		err := parts(p, func(q part) { text.WriteString(partText(&q)) })
 		items = append(items, item{h.Seq, text.String()})

@@ -224,19 +224,28 @@ func TestRoundTrip(t *testing.T) {
 
 func TestLoopReplacesOldest(t *testing.T) {
 	s := superFor(Loop)
-	s.Major, s.LogSize = majorSingle, 5*4096-100
+	s.ChunkSize, s.LogSize = 2048, 3*2048-100
 	var m memory
 	w, err := create(&m, s)
 	must(t, err)
 	blocks := overlapping(23)
 	writeLog(t, w, blocks)
-	want := ordered(blocks[18:])
+	// What is left is what was recorded last: whole chunks, and perhaps the second part of one.
+	left := len(readAll(t, openFile(t, m.b)))
+	kept, lost := []block(nil), uint64(0)
+	for i := len(blocks) - 1; i >= 0; i-- {
+		b := blocks[i]
+		n := min(left, len(b.want))
+		lost += uint64(len(b.want) - n)
+		b.want = b.want[len(b.want)-n:]
+		kept, left = append([]block{b}, kept...), left-n
+	}
+	want := ordered(kept)
+	if len(want) == 0 || lost == 0 {
+		t.Fatalf("%d events are left, %d are replaced", len(want), lost)
+	}
 	wantEvents(t, readAll(t, openFile(t, m.b)), want)
 	wantEvents(t, readAll(t, openStream(t, m.b)), want)
-	lost := uint64(0)
-	for _, b := range blocks[:18] {
-		lost += uint64(len(b.want))
-	}
 	if !w.Full() || w.Replaced() != lost || w.Totals().Events != uint64(len(want)) {
 		t.Errorf("Full %v, Replaced %d, Totals %+v; want %d replaced, %d left", w.Full(), w.Replaced(), w.Totals(), lost, len(want))
 	}

@@ -88,7 +88,7 @@ func (w *walkSource) walk() (end int64, err error) {
 // found enters a block of events.
 func (w *walkSource) found(off int64, h *header) {
 	d := blockRef{off: off, seq: h.Seq, min: h.Min, max: h.Max, room: math.MaxInt64}
-	if w.r.super.joins() {
+	if w.r.super.LogPolicy == Loop {
 		d.first, d.len, d.count = h.first(), h.Len, h.Count
 	}
 	w.refs = append(w.refs, d)

@@ -107,13 +107,9 @@ func (w *Writer) BeforeWrite(f func()) {
 func create(out sink, super *Super) (*Writer, error) {
 	w := &Writer{out: out, super: *super, seq: 1}
 	s := &w.super
-	if s.Slots = 0; s.Major == 0 {
-		if s.Major = majorSingle; s.LogPolicy == Loop {
-			s.Major = majorHead
-		}
-	}
+	s.Slots = 0
 	if s.LogPolicy == Loop && s.ChunkSize > 0 {
-		for s.joins() && s.ChunkSize < chunk.MaxSize && s.LogSize/uint64(s.ChunkSize) > manySlots {
+		for s.ChunkSize < chunk.MaxSize && s.LogSize/uint64(s.ChunkSize) > manySlots {
 			s.ChunkSize = min(2*s.ChunkSize, chunk.MaxSize)
 		}
 		n := (s.LogSize + uint64(s.ChunkSize) - 1) / uint64(s.ChunkSize)
@@ -280,7 +276,7 @@ func (w *Writer) writeIndex() error {
 
 // writePending writes the types and clock anchors that an earlier call could not.
 func (w *Writer) writePending() error {
-	if w.typesDone < len(w.types) || w.super.hasHead() && w.headDone < len(w.types) {
+	if w.typesDone < len(w.types) || w.super.LogPolicy == Loop && w.headDone < len(w.types) {
 		if err := w.writeTypes(); err != nil {
 			return err
 		}

@@ -69,13 +69,7 @@ func (w *Writer) events(b *EventsBlock, later bool) error {
 		return err
 	}
 	if w.super.LogPolicy == Loop {
-		var err error
-		if w.super.joins() {
-			err = w.join(b, &sum)
-		} else {
-			err = w.writeSlot(&h, b.Payload, b.Types)
-		}
-		return cmp.Or(err, malformed)
+		return cmp.Or(w.join(b, &sum), malformed)
 	}
 	if w.super.LogPolicy == UntilFull {
 		used := w.used + w.queue.bytes() + uint64(len(b.Payload))

@@ -163,7 +163,7 @@ func TestDocProgram(t *testing.T) {
 }
 
 // The packages import each other as ARCHITECTURE.md says.
-func TestRooms(t *testing.T) {
+func TestPackages(t *testing.T) {
 	const top = "github.com/posixtrace/posixtrace/"
 	const inner = top + "pkg/posixtrace/internal/"
 	const unix = "golang.org/x/sys/unix"
@@ -176,7 +176,7 @@ func TestRooms(t *testing.T) {
 		"registry": inner + "event " + inner + "sys",
 		"hook":     "",
 		"loaded":   inner + "sys",
-		// The public rooms for the commands.
+		// The public packages for the commands.
 		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "loaded " + inner + "registry " + inner + "sys",
 		top + "pkg/posixtrace/tool/early": "",
 	}
@@ -189,15 +189,15 @@ func TestRooms(t *testing.T) {
 	}
 	for line := range strings.Lines(string(out)) {
 		imports := strings.Fields(line)
-		room := strings.TrimPrefix(imports[0], inner)
+		name := strings.TrimPrefix(imports[0], inner)
 		for _, imp := range imports[1:] {
 			switch ours := strings.HasPrefix(imp, top); {
 			case imports[0] == top+"pkg/posixtrace":
 				if imp == unix {
 					t.Errorf("the public package imports %s; only sys may", imp)
 				}
-			case (ours || imp == unix) && !slices.Contains(strings.Fields(allowed[room]), imp):
-				t.Errorf("%s must not import %s", room, imp)
+			case (ours || imp == unix) && !slices.Contains(strings.Fields(allowed[name]), imp):
+				t.Errorf("%s must not import %s", name, imp)
 			}
 		}
 	}

@@ -1,10 +1,3 @@
-// Package agent is the process that works for a controller or analyzer in C. A controller is one
-// process, and so are all that the agent shares with it: a Channel (package wire) of memory.
-//
-// The agent lives as long as the controller's program. It ends earlier when it has had no stream and
-// no log for a while; the C library starts another one then. When the program ends, or executes
-// another one, the agent shuts the streams down. It is no child of the controller, has no terminal
-// and takes no signals.
 package agent
 
 import (

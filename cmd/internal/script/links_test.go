@@ -53,10 +53,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// No room imports the room of a command, and each library of the command line stands behind
-// one room.
-func TestRooms(t *testing.T) {
-	const rooms = "github.com/posixtrace/posixtrace/cmd/internal/"
+// No package imports that of a command, and one package alone imports each library of the command line.
+func TestPackages(t *testing.T) {
+	const internal = "github.com/posixtrace/posixtrace/cmd/internal/"
 	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "../...").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -64,15 +63,15 @@ func TestRooms(t *testing.T) {
 	doors := map[string]string{"urfave/cli": "cli", "fatih/color": "cli", "smetrics": "cli", "tablewriter": "table", "demangle": "symbols", "klauspost": "unpack"}
 	for line := range strings.Lines(string(out)) {
 		imports := strings.Fields(line)
-		room := strings.TrimPrefix(imports[0], rooms)
+		name := strings.TrimPrefix(imports[0], internal)
 		for _, path := range imports[1:] {
-			other, _ := strings.CutPrefix(path, rooms)
+			other, _ := strings.CutPrefix(path, internal)
 			if slices.ContainsFunc(commands, func(c *cli.Command) bool { return c.Name == "ptrace-"+other }) {
-				t.Errorf("%s imports the command's room %s", room, other)
+				t.Errorf("%s imports the command's package %s", name, other)
 			}
 			for library, door := range doors {
-				if strings.Contains(path, library) && room != door {
-					t.Errorf("%s imports %s, which is for %s", room, path, door)
+				if strings.Contains(path, library) && name != door {
+					t.Errorf("%s imports %s, which is for %s", name, path, door)
 				}
 			}
 		}

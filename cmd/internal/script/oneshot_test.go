@@ -37,7 +37,7 @@ func installedEvent(t *testing.T) (event, traces string) {
 }
 
 // ptrace-event NAME initializes the Go runtime alone where there is no stream. Where there is
-// one, it does not initialize the rooms and the libraries of other command lines.
+// one, it does not initialize the packages and the libraries of other command lines.
 func TestPlainInitializes(t *testing.T) {
 	event, traces := installedEvent(t)
 	started := regexp.MustCompile(`(?m)^init (\S+) @.* (\d+) bytes, \d+ allocs$`)

@@ -1,5 +1,5 @@
 // Package table draws small tables for people. The library behind it takes longer to initialize
-// than a short command runs: only the rooms of commands that print tables import it.
+// than a short command runs: only packages of commands that print tables import it.
 package table
 
 // Align is the alignment of a column.

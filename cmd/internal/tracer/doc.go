@@ -30,4 +30,20 @@
 //
 // The tracer ends when ptrace-run does, and so releases all threads. If a filter is set, it
 // continues until the last process with the filter has ended.
+//
+// # Life of a traced process
+//
+//  1. A thread of ptrace-run is seized, sets the filter if single calls are selected, starts the command,
+//     which inherits both, and ends.
+//  2. The tracer registers the event types. After the first program runs it takes no lock, because a
+//     traced process that holds the lock may be waiting for the tracer.
+//  3. A new process that stops before its parent has reported the fork waits for that report (held.go).
+//  4. With a filter, the death of the tracer kills its processes (EXITKILL); without one, the kernel
+//     detaches them.
+//  5. With -p, the tracer seizes the threads of a running process. A thread must stop once before it
+//     stops at calls: the tracer interrupts it, and makes the kernel restart calls that would fail with
+//     EINTR. To detach, the tracer ends: the kernel detaches each thread without a stop. The report of
+//     each stop stays with the kernel until the thread is resumed, so that no signal is lost.
+//
+// The tracer ignores all signals except its own faults.
 package tracer

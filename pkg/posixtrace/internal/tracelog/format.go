@@ -1,21 +1,3 @@
-// Package tracelog reads and writes trace logs. ptrace-log(5) documents every byte of the format.
-//
-// A log is a superblock and then blocks, each with a header of 64 bytes and a
-// payload of a multiple of 8. All integers are little-endian.
-//
-//	APPEND, UNTIL_FULL, strictly forward:
-//	+-------+-------+---------+--------+--------+---     ---+-------+------+
-//	| super | types | anchors | events | events |    ...    | index | seal |
-//	+-------+-------+---------+--------+--------+---     ---+-------+------+
-//
-//	LOOP, positional: slots for events are filled round robin, clock anchors and types
-//	in the head are overwritten, the tail is written forward:
-//	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
-//	| super | anchors | types | slot | ... | slot | anchors | types | index | seal |
-//	+-------+---------+-------+------+-   -+------+---------+-------+-------+------+
-//
-// Every block carries the random id of its log, which distinguishes it from blocks that an older log
-// left in the file, a sequence number, which shows a missing or displaced block, and a checksum.
 package tracelog
 
 import (

@@ -86,7 +86,7 @@ func TestTextLogs(t *testing.T) {
 			}
 			log, err := Encode(a.log)
 			must(t, err)
-			if dir := os.Getenv("POSIXTRACE_TEXT_LOGS"); dir != "" { // for tests of other rooms
+			if dir := os.Getenv("POSIXTRACE_TEXT_LOGS"); dir != "" { // for tests of other packages
 				must(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)+".trace"), log, 0o600))
 			}
 			head, events, _ := strings.Cut(a.expect, "\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
-// pages returns the text of the manual pages of section 3, by name. A page of one line that only
-// leads to another one is in links, with that one's name.
+// pages returns the text of the manual pages of section 3, by name. links maps each alias page (.so)
+// to its target.
 func pages(t *testing.T) (text, links map[string]string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(ctest.Root, "man", "*.3"))

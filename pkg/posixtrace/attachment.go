@@ -149,8 +149,8 @@ func (c *conn) sweepSelf(locked bool) {
 	c.recoverWriters()
 }
 
-// swept counts, by stream, the connections through which this program writes or is about to. With
-// the last connection the writers are gone, and the stream's entry goes.
+// swept counts this program's writers by stream, including those that are about to write. The last
+// writer to close deletes the stream's entry.
 var swept struct {
 	mu    sync.Mutex
 	conns map[uint64]int

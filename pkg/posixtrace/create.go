@@ -21,7 +21,7 @@ const maxLog = 1 << 40
 var (
 	errSlots     = sys.Wrap("too many writers on one stream", syscall.EAGAIN)
 	errNameInUse = sys.Wrap("an active stream has this name", syscall.EEXIST)
-	errPolicy    = errors.New("a full policy that does not suit")
+	errPolicy    = errors.New("full policy not allowed for")
 	errFlushOnly = errors.New("the policy flush needs a log")
 )
 

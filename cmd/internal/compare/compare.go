@@ -48,7 +48,7 @@ type Run struct {
 	Events  uint64
 	Lost    uint64
 	Ignored uint64 // commands and spans that are not measured
-	Doubted uint64 // those that are left out because they may be wrong
+	Doubted uint64 // those that are skipped: their times are unreliable
 	Short   uint64 // those that are compared in totals only
 	Lines   uint64 // of output
 

@@ -79,7 +79,7 @@ func (j *job) writeRowsTo(path string, logs []*log) error {
 	if st, err := os.Stat(path); err == nil {
 		for _, l := range j.logs {
 			if in, err := l.File.Stat(); err == nil && st.Mode().IsRegular() && os.SameFile(st, in) {
-				return cli.Failf("%s: is a log to be exported", path)
+				return cli.Failf("%s: is also the input", path)
 			}
 		}
 		if err := logfile.CheckNoLog(path, st); err != nil {

@@ -184,7 +184,7 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 	if to == "-" {
 		o.name = "standard output"
 		if cli.IsTerminal(env.Stdout.Dest()) {
-			return nil, cli.WithHint(cli.Failf("a log is not for a terminal"), "ptrace-dump -x SET LOG prints what is left")
+			return nil, cli.WithHint(cli.Failf("refusing to write a log to a terminal"), "ptrace-dump -x SET LOG prints what is left")
 		}
 		return o, nil
 	}
@@ -201,7 +201,7 @@ func openFiltered(env *cli.Env, to string) (*filtered, error) {
 		}
 		if cli.IsTerminal(o.file) {
 			o.file.Close()
-			return nil, cli.Failf("%s: a log is not for a terminal", to)
+			return nil, cli.Failf("%s: refusing to write a log to a terminal", to)
 		}
 		return o, nil
 	}

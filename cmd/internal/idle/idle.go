@@ -1,7 +1,7 @@
 //go:build amd64 || arm64
 
-// Package idle is ptrace-event NAME [DATA]... of a user who has no stream: nothing can take
-// the event, so the program ends. This is the usual state of a script with trace points.
+// Package idle makes ptrace-event NAME [DATA]... exit at once when the user has no stream. This is
+// the usual state of a script with trace points.
 //
 // Package idle ends the program before the Go runtime initializes any other package. Go
 // initializes packages whose imports are initialized in the order of their paths, and this

@@ -66,7 +66,7 @@ func fit(t *Table) (header []string, rows [][]string) {
 			first[i] = c + space
 		}
 	}
-	// Nothing stands behind what the last column is filled up with.
+	// Do not pad the last column.
 	if last := len(widths) - 1; t.Width == 0 && last >= 0 && !right(last) {
 		widths[last] = 0
 	}

@@ -1,6 +1,6 @@
-// Package target is where the events of ptrace-event go: the streams that trace a process, or
-// one stream on behalf of a process. It needs no library of the command line, for the sake of
-// package plain.
+// Package target finds the streams that ptrace-event writes to: those that trace a process, or one
+// stream on behalf of a process. It imports no library of the command line, so that package plain
+// starts fast.
 package target
 
 import (

@@ -244,8 +244,8 @@ func (t *tracer) follow() {
 	}
 }
 
-// interrupt makes a thread stop soon. After a call that a signal has broken off, that is before
-// the thread runs on, even if another thread has taken the signal.
+// interrupt stops the thread before it returns to user code. This holds also after a call that a
+// signal has interrupted, when another thread took the signal.
 func (t *tracer) interrupt(k *task) {
 	if ptrace(unix.PTRACE_INTERRUPT, k.tid, 0, 0) == nil {
 		k.interrupted, k.awaited = true, true

@@ -14,8 +14,8 @@ import (
 )
 
 // TestCallMatrix goes through section 15 of the requirements: which call works on
-// which id. What is EINVAL there for a kind of id that is a Go type of its own is a method
-// which that type does not have.
+// which id. Where C returns EINVAL for a kind of id, the Go type may lack the method, so that the
+// call does not compile.
 func TestCallMatrix(t *testing.T) {
 	const (
 		none   = -1 // there is no such method

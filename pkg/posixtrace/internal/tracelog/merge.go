@@ -10,7 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-var errContent = errors.New("events are not what they should be")
+var errContent = errors.New("malformed event")
 
 // openBlock is a block of events that is being read. It yields them in the order of their times.
 type openBlock struct {

@@ -149,8 +149,8 @@ func (r *Reader) addBlock(s *openBlock, off int64, h *header, p []byte) {
 	r.merge.add(s)
 }
 
-// damageAt records an unsound block. In a log that was written forward no block behind it counts
-// any more.
+// damageAt records an unsound block. In a log that was written forward, the Reader ignores all
+// blocks behind it.
 func (r *Reader) damageAt(off int64, k Kind, seq uint64, err error) {
 	r.damage(off, k.String(), err)
 	if r.super.LogPolicy != Loop && seq < r.cut {

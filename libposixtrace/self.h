@@ -8,7 +8,7 @@
 struct pxt_section;
 
 struct pxt_thread {
-	uint64_t epoch; /* who is valid while this is that of the process */
+	uint64_t epoch; /* who is valid while epoch equals the process's epoch */
 	uint64_t who;	/* process and thread */
 	struct pxt_section *section;
 };

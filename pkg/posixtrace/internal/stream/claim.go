@@ -406,8 +406,8 @@ func (d *desc) lastOf(c ctl) uint64 {
 	return 0
 }
 
-// reopen is leavePartial for a chunk that a flush has made full, seen as c, and could not put.
-// The chunk gets another generation: its former owner, which may not know that it was closed, must
+// reopen makes chunk i partial again after a flush failed to write it. c is the control word that the
+// flush saw. The chunk gets another generation: its former owner, which may not know that it was closed, must
 // not append when another writer of the process has adopted it.
 func (m *Mem) reopen(i int, slot uint64, c ctl) {
 	if c.off()+chunk.EventSize(0) > m.ChunkSize {

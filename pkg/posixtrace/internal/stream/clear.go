@@ -2,12 +2,12 @@ package stream
 
 import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 
-// A clear frees the chunks. It cannot free a chunk whose writer stands still in the middle of an
-// event: when the writer goes on, it publishes that event. So the chunk gets a note of the events
-// not to report: those that it had, and the unfinished one, if its writer judged it before the clear.
-// The event's time shows that, since a writer reads the clock before it loads the state again.
+// Clear frees the chunks. It cannot free a busy chunk: its writer publishes the event when it continues.
+// So Clear records an offset, and readers skip the events before it, and the unfinished one, if its
+// writer loaded the state before the clear. The event's time shows that, because a writer reads the
+// clock before it loads the state again.
 
-// wasCleared marks such a note.
+// wasCleared marks such an offset.
 const wasCleared = frozenBit
 
 // clearBusy clears chunk i, seen as c, which cannot be freed, by a clear at tick.

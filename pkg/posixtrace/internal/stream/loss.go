@@ -258,8 +258,8 @@ func (m *Mem) unreported() (l loss) {
 	return
 }
 
-// unaccounted returns how many events of chunk i, which a writer is overwriting, are lost and not
-// accounted for yet, and when they were.
+// unaccounted returns how many events of chunk i, which a writer is overwriting, are lost and not yet
+// counted, and the time of the loss.
 func (m *Mem) unaccounted(i int) (n int, l loss) {
 	d := m.at(i)
 	c := ctl(d.ctl.Load())

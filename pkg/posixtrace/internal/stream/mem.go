@@ -163,7 +163,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		maxData > chunk.MaxData || chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
 		h.nameLen > 255 || h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) ||
 		h.versionLen > uint32(len(h.genVersion)) || h.clock > ClockTicks {
-		return nil, fmt.Errorf("sizes that do not fit: %w", ErrFormat)
+		return nil, fmt.Errorf("header: sizes out of range: %w", ErrFormat)
 	}
 	m.Config = Config{
 		Geometry: g, ID: h.id, Name: string(h.name[:h.nameLen]), MaxData: maxData,

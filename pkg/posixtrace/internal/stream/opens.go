@@ -4,7 +4,7 @@ package stream
 // run, another chunk replaces one of them, which is put aside. A chunk aside keeps
 // its events, and serves again as soon as its writer has left it.
 //
-// While it is busy no writer can use its room. Beyond the size of the stream there are as many
+// While a chunk aside is busy, no other writer can append to it. Beyond the size of the stream there are as many
 // chunks as can be owned or open at once. So a chunk aside takes one of the places of owned ones:
 // owned, open and aside chunks together are never more than the stream has beside the promised room.
 

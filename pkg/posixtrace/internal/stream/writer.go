@@ -156,9 +156,8 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 // for all streams. Append reports whether the event was recorded; an event for which there
 // was no room is counted as lost.
 //
-// Append is the cost of a trace point. Its arguments are as many as registers can pass, and
-// no function is called while they are needed: the compiler would store all of them before it. Whatever
-// is rare is left to AppendEvent.
+// Every trace point calls Append, so it must not spill: its arguments fit in registers, and it calls no
+// function while they are needed. It leaves all that is rare to AppendEvent.
 func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []byte) bool {
 	h := w.front
 	st := h.state.Load()
@@ -215,7 +214,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	return true
 }
 
-// appendRare is Append in all cases.
+// appendRare handles every case that Append leaves out.
 //
 //go:noinline
 func (w *Writer) appendRare(hint int, id event.ID, who, addr uint64, data []byte) bool {
@@ -287,7 +286,7 @@ func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
 	return !e.ID.Valid() || w.m.rejects(e.ID) || w.overrun(e, st)
 }
 
-// overrun is noRoom for an event that was judged already.
+// overrun counts e as lost. The filter has already accepted e.
 func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 	m := w.m
 	now := m.now()

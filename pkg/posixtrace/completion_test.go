@@ -178,7 +178,7 @@ func midwayAttr(policy FullPolicy) *Attr {
 }
 
 // A middle is a way in which a process is in the middle of an event when the log is completed, from when its
-// thread stands still there. after, if not nil, runs when the log is complete.
+// thread is stopped there. after, if not nil, runs when the log is complete.
 type middle struct {
 	name  string
 	c     bool // in C only

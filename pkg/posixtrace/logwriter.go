@@ -157,7 +157,7 @@ func (w *logWriter) writeMeta() error {
 // to sync it.
 var errUnsynced = errors.New("the log is not on its device")
 
-// flush moves all events of the stream to the log, but for those of a chunk whose writer stands still in
+// flush moves all events of the stream to the log, but for those of a chunk whose writer is stopped in
 // the middle of an event. If no flush follows, last is set, and they follow, too. The caller holds the
 // stream's lock and the slot.
 func (w *logWriter) flush(slot uint64, last bool) (err error) {

@@ -29,7 +29,7 @@ type midway struct {
 	c    *tracetest.Child
 	page *midwayPage
 	tid  int
-	held bool // its thread stands still
+	held bool // its thread is stopped
 }
 
 // midwayPage is memory that the test shares with the process. testdata/midevent.c has the same.
@@ -179,7 +179,7 @@ func (w *midway) step() {
 	w.await()
 }
 
-// await waits until the thread stands still.
+// await waits until the thread is stopped.
 func (w *midway) await() {
 	w.t.Helper()
 	var ws syscall.WaitStatus

@@ -42,7 +42,7 @@ func init() {
 	}
 }
 
-// The owner of a stream executes another program, which writes to the stream, and stands still in the middle
+// The owner of a stream executes another program, which writes to the stream, and is stopped in the middle
 // of an event when another process completes the log. It lives: the log has its events, and the control word
 // of its chunk stays, so that it ends that event without harm.
 func TestOwnersNewProgramIsAlive(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // A stream with the policy PolicyFlush that was suspended for lack of room goes on after the automatic
-// flush (FUL-09, FUL-12, FUL-13), also when a process was killed, or stands still, in the middle of an
+// flush (FUL-09, FUL-12, FUL-13), also when a process was killed, or is stopped, in the middle of an
 // event. The events of all processes are in the log, or counted as lost.
 func TestSuspendedStreamGoesOn(t *testing.T) {
 	tracetest.OnlyWithoutRace(t) // which adds instructions

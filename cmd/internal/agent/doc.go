@@ -1,4 +1,4 @@
-// Package agent is the process that works for a controller or analyzer in C. A controller is one
+// Package agent implements posixtrace-agent, the process that works for a controller or analyzer in C. A controller is one
 // process, and so are all that the agent shares with it: a Channel (package wire) of memory.
 //
 // The agent lives as long as the controller's program. It ends earlier when it has had no stream and

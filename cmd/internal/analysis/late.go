@@ -3,7 +3,7 @@ package analysis
 import "github.com/posixtrace/posixtrace/pkg/posixtrace"
 
 // forkDelay is how long after an event of a process its fork may be recorded. A tracer may see a
-// new process before the fork event, which the parent reports: the parent may stand still. The
+// new process before the fork event, which the parent reports: the parent may be stopped. The
 // process id is not used again so soon.
 const forkDelay = 1e9
 

@@ -1,4 +1,4 @@
-// Package cli is the command line of all commands: it parses arguments, prints help and
+// Package cli handles the command line of all commands: it parses arguments, prints help and
 // version, writes results and messages, and sets the exit status. Only this package imports
 // the libraries for options and colours.
 package cli

@@ -1,4 +1,4 @@
-// Package create is ptrace-create: it creates active streams.
+// Package create implements ptrace-create: it creates active streams.
 package create
 
 import (

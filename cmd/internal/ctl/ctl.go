@@ -1,4 +1,4 @@
-// Package ctl is ptrace-ctl: it controls active streams.
+// Package ctl implements ptrace-ctl: it controls active streams.
 package ctl
 
 import (

@@ -1,4 +1,4 @@
-// Package diff is ptrace-diff: it compares two runs, or two groups of runs, by their logs.
+// Package diff implements ptrace-diff: it compares two runs, or two groups of runs, by their logs.
 //
 // options.go has the command line, read.go reads the logs, sentence.go says in words what differs;
 // text.go, table.go, markdown.go and json.go are the forms, wrap.go

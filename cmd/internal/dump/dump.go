@@ -1,4 +1,4 @@
-// Package dump is ptrace-dump: it lists and summarises the events of streams and logs.
+// Package dump implements ptrace-dump: it lists and summarises the events of streams and logs.
 package dump
 
 import (

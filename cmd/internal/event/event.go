@@ -1,4 +1,4 @@
-// Package event is ptrace-event: it records events for shell scripts.
+// Package event implements ptrace-event: it records events for shell scripts.
 package event
 
 import (

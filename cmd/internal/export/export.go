@@ -1,4 +1,4 @@
-// Package export is ptrace-export: it writes logs in the formats of other systems.
+// Package export implements ptrace-export: it writes logs in the formats of other systems.
 //
 // options.go has the command line and the formats, log.go reads the logs, directory.go makes the
 // output appear only when it is whole; each format has a file.

@@ -1,4 +1,4 @@
-// Package filter is ptrace-filter: it shows and changes the event types that a stream
+// Package filter implements ptrace-filter: it shows and changes the event types that a stream
 // rejects, and filters logs.
 package filter
 

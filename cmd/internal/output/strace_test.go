@@ -168,7 +168,7 @@ func TestStraceBounded(t *testing.T) {
 	}
 }
 
-// A call that a thread stands still in has its first line before its event. The part of a call that
+// A call that a thread waits in has its first line before its event. The part of a call that
 // comes before the call waits for it, once.
 func TestStraceFlush(t *testing.T) {
 	form := &Strace{StraceLines: StraceLines{Text: &Text{Style: NoTime}, StringSize: 32, Shape: straceShape}}

@@ -1,4 +1,4 @@
-// Package plain is ptrace-event NAME [DATA]... without options. A script starts it for each
+// Package plain runs ptrace-event NAME [DATA]... without options. A script starts it for each
 // event, so its cost is that of starting a program.
 //
 // Package plain records the event while the program initializes its packages, and ends the

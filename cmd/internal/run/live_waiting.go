@@ -11,7 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// waiting finds the calls that threads stand still in. The tracer records a call when it returns,
+// waiting finds the calls that threads wait in. The tracer records a call when it returns,
 // so a stuck process would show nothing.
 type waiting struct {
 	s       *session

@@ -1,4 +1,4 @@
-// Package run is ptrace-run: it creates a stream, runs a command that is traced to it, and
+// Package run implements ptrace-run: it creates a stream, runs a command that is traced to it, and
 // completes the log or shows the last events.
 //
 // options.go is the table of options, plan.go reads the command line into a runPlan. A

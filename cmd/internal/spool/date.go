@@ -33,7 +33,7 @@ type moment struct {
 	boot int64 // the time since boot
 }
 
-// moment reads the clocks as close together as possible: the process may stand still between two of
+// moment reads the clocks as close together as possible: the process may be stopped between two of
 // them, and the lines would be dated wrong by as much.
 func (c *Consumer) moment() (m moment) {
 	best := int64(math.MaxInt64)

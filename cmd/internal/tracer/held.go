@@ -17,7 +17,7 @@ import (
 // held is a new thread that stopped before the fork event of its creator arrived. The tracer
 // resumes it after that event, so that proc.fork precedes the thread's own events.
 //
-// The creator may need long: its processor may be busy, or stand still, just then. If it was killed
+// The creator may need long: its processor may be busy, or stopped, just then. If it was killed
 // there, the event never arrives. So the tracer looks, in growing intervals, whether the event can
 // still arrive, and resumes the thread if not. A new thread that was killed is held as well.
 type held struct {

@@ -14,7 +14,7 @@ import (
 )
 
 // lateForks makes a tracer see the fork events of the command and its children late, as if the
-// creating thread had stood still before it reported them. It never sees those later than a second,
+// creating thread had been stopped before it reported them. It never sees those later than a second,
 // which are lost as if the creator had been killed.
 func lateForks(by time.Duration) {
 	type late struct {
@@ -145,7 +145,7 @@ func childOf(t *testing.T, pid int) int {
 	return 0
 }
 
-// A thread that has created a process may stand still before it reports the fork event. That event
+// A thread that has created a process may be stopped before it reports the fork event. That event
 // nevertheless precedes those of the process.
 func TestForkEventLate(t *testing.T) {
 	t.Setenv("TRACER_LATE", "150ms")

@@ -1,4 +1,4 @@
-// Package unwind finds the callers of a thread that stands still: its stack of calls.
+// Package unwind finds the callers of a thread that is stopped: its stack of calls.
 //
 // For each frame it uses the best that there is for the code at hand:
 //

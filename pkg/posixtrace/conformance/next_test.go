@@ -577,7 +577,7 @@ var _ = conform("GET-16", func(t *testing.T) {
 })
 
 var _ = conform("GET-17", func(t *testing.T) {
-	// However long a writer stands still in the middle of an event, no event is late.
+	// However long a writer is stopped in the middle of an event, no event is late.
 	t.Cleanup(stream.SetPatience(time.Minute))
 	a := &posixtrace.Attr{StreamFullPolicy: posixtrace.PolicyUntilFull, StreamSize: 4 << 20, LogFullPolicy: posixtrace.PolicyAppend}
 	s := newStream(t, a)

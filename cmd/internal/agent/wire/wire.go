@@ -1,4 +1,4 @@
-// Package wire is the layout of the memory that the C library shares with its agent. The C compiler
+// Package wire defines the layout of the memory that the C library shares with its agent. The C compiler
 // sees the same layout: libposixtrace/wire.h is generated from this file.
 //
 // The controller writes a request into a call, sets the state to Asked, sets the call's bit in

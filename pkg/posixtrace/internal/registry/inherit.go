@@ -206,7 +206,7 @@ func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
 	}
 	if session || group {
 		tick++
-		for i := 0; sys.NowTicks() < tick && i < 20; i++ { // bounded, in case the clock stands still
+		for i := 0; sys.NowTicks() < tick && i < 20; i++ { // bounded, in case the clock stops
 			time.Sleep(time.Millisecond)
 		}
 	}

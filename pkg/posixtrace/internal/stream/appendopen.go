@@ -104,7 +104,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			continue
 		}
 		tick := m.now() // before the busy bit, as in Append
-		if !d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit|ctl(w.slot<<slotShift))) {
+		if !d.seizeOpen(c, w.slot) {
 			if b.try >= b.late() {
 				b.pause()
 			}
@@ -125,17 +125,19 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			if force {
 				e.Tick = tick
 			}
-			p := unsafe.Add(w.data, i*w.chunk+c.off())
+			off := c.off()
+			p := unsafe.Add(w.data, i*w.chunk+off)
 			if s != nil && w.maps != nil {
 				n := w.noteInOpen(b.index%m.Opens, i, c, p, w.chunk-c.off()-need, e.Addr)
 				p = unsafe.Add(p, n)
-				c += ctl(n / 8)
+				off += n
 			}
 			e.Span.write(p, note)
 			writeFull(unsafe.Add(p, note), e, w.pidOf(e, force), tick, data, cut)
-			c = c&^offMask + 1<<countShift | ctl((c.off()+need)/8)
+			d.publish(c, off+need)
+		} else {
+			d.letGo(c)
 		}
-		publish(&d.ctl, c)
 		if o.Load() != ref {
 			m.backFrom(i)
 		}

@@ -108,9 +108,6 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 	if hint&somePartial == 0 {
 		return 0, 0, false
 	}
-	if st == open {
-		slot = 0
-	}
 	any := false
 	for i := range m.Chunks {
 		d := m.at(i)
@@ -119,12 +116,10 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 			continue
 		}
 		any = true
-		n := c.with(slot, st)
-		if st == owned {
-			n |= busyBit
-		}
-		if !c.busy() && c.off()+need <= m.ChunkSize && d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
-			return i, n, true
+		if c.off()+need <= m.ChunkSize {
+			if n, ok := d.adopt(c, slot, st); ok {
+				return i, n, true
+			}
 		}
 	}
 	if !any {
@@ -156,7 +151,7 @@ func (m *Mem) notFree(i int) {
 // take moves chunk i, seen as c, to claiming, accounts for the events that it
 // still held, and empties it.
 func (m *Mem) take(i int, slot uint64, c ctl) bool {
-	if c.busy() || !m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(slot, claiming))) {
+	if !m.at(i).claim(c, slot) {
 		return false
 	}
 	if bit := uint64(1) << (i & 63); m.freeMap[i>>6].Load()&bit != 0 {
@@ -312,15 +307,12 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	d.cleared.Store(0)
 	d.notes.Store(0)
 	m.h.seq.Add(1)
-	c := makeCtl(ctl(d.ctl.Load()).gen()+1, slot, st)
-	d.ctl.Store(uint64(c))
-	return c
+	return d.begin(slot, st)
 }
 
 // release gives a claimed chunk back unused.
 func (m *Mem) release(i int) {
-	d := m.at(i)
-	d.ctl.Store(uint64(makeCtl(ctl(d.ctl.Load()).gen()+1, 0, free)))
+	m.at(i).release()
 	m.setFree(i)
 }
 
@@ -343,7 +335,10 @@ func (m *Mem) leaveAged(i int, c ctl, st chunkState) bool {
 	if c.count() == 0 {
 		return m.drop(i, c)
 	}
-	return m.at(i).ctl.CompareAndSwap(uint64(c), uint64(c.with(0, st)))
+	if st == partial {
+		return m.at(i).park(c)
+	}
+	return m.at(i).retire(c)
 }
 
 // date makes chunk i the youngest.
@@ -414,8 +409,8 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 		return
 	}
 	d := m.at(i)
-	l := c.with(slot, leaving)
-	if !d.ctl.CompareAndSwap(uint64(c), uint64(l)) {
+	l, ok := d.ship(c, slot)
+	if !ok {
 		return
 	}
 	r := readWord(d.read.Load())
@@ -425,12 +420,12 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 	}
 	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
 		// Only readers change the read word: a hostile process has.
-		if d.ctl.CompareAndSwap(uint64(l), uint64(c)) && c.state() == partial {
+		if d.handBack(l, c.state()) && c.state() == partial {
 			m.onePartial()
 		}
 		return
 	}
-	if n := l.renewed(); d.ctl.CompareAndSwap(uint64(l), uint64(n)) {
+	if n, ok := d.renew(l, leaving); ok {
 		m.leavePartial(i, n)
 	}
 }
@@ -439,8 +434,7 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 // reader that has copied them can no longer report them.
 func (m *Mem) drop(i int, c ctl) bool {
 	d := m.at(i)
-	n := makeCtl(c.gen()+1, 0, free)
-	if !d.ctl.CompareAndSwap(uint64(c), uint64(n)) {
+	if !d.drop(c) {
 		return false
 	}
 	// This fails if the chunk has already been claimed anew, which stops the reader as well.

@@ -14,7 +14,7 @@ const lookAgain = 64
 // count stores n in a counter that need not be exact: several goroutines may count at once.
 func count(p *atomic.Uint64, n uint64) {
 	if p.Load() != n {
-		publish(p, ctl(n))
+		storeRelease(p, n)
 	}
 }
 
@@ -25,7 +25,7 @@ func (s *shard) crowded() bool {
 	if n == 0 || n >= lookAgain {
 		return false
 	}
-	publish(&s.waited, ctl(n+1))
+	storeRelease(&s.waited, n+1)
 	return true
 }
 
@@ -74,8 +74,7 @@ func (w *Writer) takeFrom(s *shard, p int, v uint64, c ctl, need int) (i int, ta
 	}
 	i = int(uint32(v)) - 1
 	d := m.at(i)
-	taken = c.with(w.slot, owned) | busyBit
-	if !d.ctl.CompareAndSwap(uint64(c), uint64(taken)) {
+	if taken, took = d.takeOver(c, w.slot); !took {
 		return 0, 0, false
 	}
 	if !q.CompareAndSwap(v, s.holder<<32|uint64(i+1)) {

@@ -281,7 +281,7 @@ func (dr *drainer) take(it *item) bool {
 		if it.held {
 			return true
 		}
-		if dr.m.at(it.i).ctl.CompareAndSwap(uint64(it.c), uint64(it.c.with(dr.slot, leaving))) {
+		if _, ok := dr.m.at(it.i).ship(it.c, dr.slot); ok {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func TestFlushWaitsForFirstEvent(t *testing.T) {
 		time.Sleep(2 * time.Millisecond) // longer than a flush that does not wait
 		e := Event{ID: event.FirstUser}
 		writeFull(unsafe.Pointer(&m.bytes(i)[0]), &e, 1, tick, nil, false)
-		publish(&d.ctl, c&^offMask+1<<countShift|ctl(chunk.FullSize/8))
+		d.publish(c, chunk.FullSize)
 	}()
 	events := 0
 	slot := newWriter(t, m, 1).Slot()

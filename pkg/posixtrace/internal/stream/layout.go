@@ -10,65 +10,6 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The control word.
-const (
-	offBits   = 15
-	countBits = 15
-	slotBits  = 10
-	genBits   = 20
-
-	countShift = offBits
-	busyBit    = 1 << 30
-	stateShift = 31
-	slotShift  = 34
-	genShift   = 44
-
-	offMask   = 1<<offBits - 1
-	countMask = (1<<countBits - 1) << countShift
-	stateMask = 7 << stateShift
-	slotMask  = (1<<slotBits - 1) << slotShift
-	genMask   = 1<<genBits - 1
-	// the part of the word that must be as expected for an owner to append
-	tagMask = ^uint64(offMask | countMask)
-	// below it, in a shard's tag, the number of the chunk
-	idxMask = ^tagMask
-	// the tag of a shard without chunk: no control word equals it
-	noChunk = tagMask
-)
-
-type chunkState uint64
-
-const (
-	free     chunkState = iota // holds nothing
-	claiming                   // slot is taking it; gen and count are still the old ones
-	owned                      // slot appends
-	open                       // any writer appends
-	full                       // no writer appends any more
-	leaving                    // full, and slot is writing it to the log
-	partial                    // like full, but has room: its writer left early
-)
-
-// closed reports whether the chunk holds events and no writer appends to it.
-func (s chunkState) closed() bool { return s == full || s == partial }
-
-type ctl uint64
-
-func makeCtl(gen, slot uint64, st chunkState) ctl {
-	return ctl((gen&genMask)<<genShift | slot<<slotShift | uint64(st)<<stateShift)
-}
-func (c ctl) off() int          { return int(c&offMask) * 8 }
-func (c ctl) count() int        { return int(c&countMask) >> countShift }
-func (c ctl) busy() bool        { return c&busyBit != 0 }
-func (c ctl) state() chunkState { return chunkState(c&stateMask) >> stateShift }
-func (c ctl) slot() uint64      { return uint64(c&slotMask) >> slotShift }
-func (c ctl) gen() uint64       { return uint64(c) >> genShift }
-func (c ctl) with(slot uint64, st chunkState) ctl {
-	return c&^(slotMask|stateMask|busyBit) | ctl(slot<<slotShift|uint64(st)<<stateShift)
-}
-
-// renewed is the next generation with the same events.
-func (c ctl) renewed() ctl { return c&(1<<genShift-1) | makeCtl(c.gen()+1, 0, 0) }
-
 // The read word of a chunk: how far it has been consumed.
 //
 //	gen 20 | frozen 1 | 13 unused | count 15 | offset/8 15

@@ -208,7 +208,7 @@ func (g *merger) load(k *cursor) bool {
 		snapshot(k.buf[old:], m.bytes(k.i)[old:end])
 		g.copies++
 		base := d.base.Load()
-		if n := m.afterCopy(d); n.gen() != k.gen || n.state() == claiming {
+		if n := d.probe(); n.gen() != k.gen || n.state() == claiming {
 			k.buf = k.buf[:old]
 			return false
 		}
@@ -235,16 +235,6 @@ func (g *merger) load(k *cursor) bool {
 	}
 	return g.decode(k)
 }
-
-// afterCopy returns the control word as it is once all loads of a copy of its chunk are done. The
-// copy is good if the word says that the chunk has not been taken.
-//
-// A load would not do, because on processors other than x86 the loads of the copy may come after
-// it. A compare-and-swap that fails would not do, because it orders no earlier load. An exchange
-// of another word would not do, because it need not order earlier loads with later ones where it
-// is made of two instructions. An addition to the word itself does: either it comes before the
-// exchange that takes the chunk, and so do the loads before it, or it sees that exchange.
-func (m *Mem) afterCopy(d *desc) ctl { return ctl(d.ctl.Add(0)) }
 
 // skipConsumed decodes the events that were consumed. The first event behind them has their notes on mappings.
 func (g *merger) skipConsumed(k *cursor) {

@@ -55,7 +55,7 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 // moved reports whether a chunk that is held was emptied before it was copied. Its writer may have ended
 // its event, and others may have closed the chunk: the events before stay.
 func (o *outbox) moved(it *item) bool {
-	c := o.dr.m.afterCopy(o.dr.m.at(it.i))
+	c := o.dr.m.at(it.i).probe()
 	return c.gen() != it.c.gen() || c.state() < owned
 }
 
@@ -106,7 +106,7 @@ func (o *outbox) free(i int) {
 func (o *outbox) takeBack() {
 	m, dr := o.dr.m, o.dr
 	for i, it := range o.taken {
-		if o.gone[i] || !it.held && !m.at(it.i).ctl.CompareAndSwap(uint64(it.c.with(dr.slot, leaving)), uint64(it.c)) {
+		if o.gone[i] || !it.held && !m.at(it.i).handBack(it.c.with(dr.slot, leaving), it.c.state()) {
 			continue
 		}
 		if it.c.state() == partial {

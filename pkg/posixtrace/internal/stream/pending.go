@@ -40,7 +40,7 @@ func (m *Mem) setPending(rec *chunk.Record, clears uint64) bool {
 		m.h.damage.Add(1)
 		return false
 	}
-	// An exchange, so that the copy does not become visible before it (see afterCopy).
+	// An exchange, so that the copy does not become visible before it (see probe).
 	seq := m.h.pendingRecord.And(^uint64(pendingLen)) + pendingSeq
 	copyIn(unsafe.Pointer(unsafe.SliceData(room)), b)
 	m.h.pendingRecord.Store(clears<<32 | seq&pendingCount | uint64(len(b)))
@@ -59,7 +59,7 @@ func (m *Mem) pending() []byte {
 		}
 		b := make([]byte, n)
 		snapshot(b, room[:n])
-		if m.h.pendingRecord.Add(0) == w { // as afterCopy
+		if m.h.pendingRecord.Add(0) == w { // as probe
 			return b
 		}
 	}

@@ -95,10 +95,10 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 		return true // it was only a collision
 	default:
 		// The busy bit protects s.last, and keeps others from appending behind it.
-		if b := c | busyBit; d.ctl.CompareAndSwap(uint64(c), uint64(b)) {
+		if d.seize(c) {
 			d.last.Store(s.last)
 			d.ends(c, int(s.sites))
-			w.m.retire(i, b)
+			w.m.retire(i, c|busyBit)
 		}
 		return true
 	}
@@ -192,7 +192,7 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	s.sites, s.base, s.last = uint32(sites), 0, max(last, next, 1<<32)
 	adopted &^= busyBit
 	s.tag.Store(uint64(adopted)&tagMask | uint64(i))
-	publish(&d.ctl, adopted)
+	d.letGo(adopted)
 }
 
 // havePlace takes one of the places that bound how many chunks are owned. The
@@ -222,17 +222,18 @@ func (w *Writer) leaveChunk(s *shard) {
 	}
 	j := int(tag & idxMask)
 	for range closeTries {
-		d := &w.m.at(j).ctl
-		c := ctl(d.Load())
+		d := w.m.at(j)
+		c := ctl(d.ctl.Load())
 		if (uint64(c)&^busyBit^tag)&tagMask != 0 {
 			break
 		}
 		if c.busy() {
 			// A panic has left an event in the middle. Else no method of the writer runs.
-			if !d.CompareAndSwap(uint64(c), uint64(c&^busyBit)) {
+			n, ok := d.unseize(c)
+			if !ok {
 				continue
 			}
-			c &^= busyBit
+			c = n
 		}
 		if w.m.leavePartial(j, c) {
 			break
@@ -248,9 +249,13 @@ func (w *Writer) endOpen() {
 		if i < 0 || i >= m.Chunks {
 			return false
 		}
-		d := &m.at(i).ctl
-		c := ctl(d.Load())
-		return c.state() == open && c.busy() && c.slot() == w.slot && d.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if c.state() != open || c.slot() != w.slot {
+			return false
+		}
+		_, ok := d.unseize(c)
+		return ok
 	}
 	for o := range m.Opens {
 		end(int(m.replaces(m.h.opened[o].Load())) - 1)

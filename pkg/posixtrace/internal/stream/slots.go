@@ -161,19 +161,17 @@ func (m *Mem) recoverChunks(gone *slotSet) {
 			m.release(i)
 		case owned:
 			if c.busy() {
-				n := c &^ busyBit
-				d.ctl.CompareAndSwap(uint64(c), uint64(n))
-				c = n
+				c, _ = d.unseize(c)
 			}
 			m.leavePartial(i, c)
 		case leaving:
-			n := c.with(0, full)
-			if m.reopening(i, n) {
-				n = n.renewed()
+			if m.reopening(i, c) {
+				d.renew(c, full)
+			} else {
+				d.handBack(c, full)
 			}
-			d.ctl.CompareAndSwap(uint64(c), uint64(n))
 		case open:
-			d.ctl.CompareAndSwap(uint64(c), uint64(c.with(0, open)))
+			d.unseize(c)
 		}
 	}
 }

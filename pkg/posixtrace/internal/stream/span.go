@@ -88,8 +88,7 @@ func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Sp
 	tag := s.tag.Load()
 	d := (*desc)(unsafe.Add(w.desc, int(tag&idxMask)*descSize))
 	c := ctl(d.ctl.Load())
-	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk ||
-		!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk || !d.seize(c) {
 		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
 	now := ticks + h.shift.Load()
@@ -99,7 +98,7 @@ func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Sp
 	if now <= h.horizon.Load() || h.state.Load() != st || s.tag.Load() != tag ||
 		now < s.last || delta > math.MaxUint32 || k.addr != addr || k.who != who || k.what != what ||
 		s.keys&(1<<keyBits-1) == 0 {
-		publish(&d.ctl, c)
+		d.letGo(c)
 		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
 	s.last = now
@@ -119,7 +118,7 @@ func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Sp
 	p = unsafe.Add(p, note)
 	store64(p, chunk.Header(uint32(delta), size, uint16(k.num)))
 	copyIn(unsafe.Add(p, chunk.HeaderSize), data)
-	publish(&d.ctl, c&^offMask+1<<countShift|ctl((c.off()+note+chunk.HeaderSize+chunk.Align(size))/8))
+	d.publish(c, c.off()+note+chunk.HeaderSize+chunk.Align(size))
 	return true
 }
 
@@ -175,8 +174,7 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 		i := int(tag & idxMask)
 		d := (*desc)(unsafe.Add(w.desc, i*descSize))
 		c := ctl(d.ctl.Load())
-		if (uint64(c)^tag)&tagMask != 0 || c.off()+overhead+chunk.Align(size) > w.chunk ||
-			!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+		if (uint64(c)^tag)&tagMask != 0 || c.off()+overhead+chunk.Align(size) > w.chunk || !d.seize(c) {
 			if span && e.Span.Key == 0 {
 				e.Span.Key = NewKey()
 			}
@@ -191,7 +189,7 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 			now = w.m.beyond()
 		}
 		if h.state.Load() != st || s.tag.Load() != tag {
-			publish(&d.ctl, c)
+			d.letGo(c)
 			continue
 		}
 		if now < s.last {
@@ -236,7 +234,7 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 		store64(p, chunk.Header(uint32(delta), size, num))
 		copyIn(unsafe.Add(p, chunk.HeaderSize), data[:size])
 		off += note + chunk.HeaderSize + chunk.Align(size)
-		publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
+		d.publish(c, off)
 		return true
 	}
 }

@@ -15,8 +15,8 @@ func (w *Writer) LeaveBusy() bool {
 	for i := range w.mask + 1 {
 		if tag := w.shard(i).tag.Load(); tag != noChunk {
 			d := w.m.at(int(tag & idxMask))
-			c := d.ctl.Load()
-			return (c^tag)&tagMask == 0 && d.ctl.CompareAndSwap(c, c|busyBit)
+			c := ctl(d.ctl.Load())
+			return (uint64(c)^tag)&tagMask == 0 && d.seize(c)
 		}
 	}
 	return false

@@ -178,8 +178,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	tag := s.tag.Load()
 	d := (*desc)(unsafe.Add(w.desc, int(tag&idxMask)*descSize))
 	c := ctl(d.ctl.Load())
-	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk ||
-		!d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) {
+	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.Overhead+chunk.Align(size) > w.chunk || !d.seize(c) {
 		return w.appendRare(hint, id, who, addr, data)
 	}
 	// The counter was read before the exchange: the processor would let it wait (horizon.go). If the state
@@ -190,7 +189,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	delta := now - s.base
 	if now <= h.horizon.Load() || h.state.Load() != st || s.tag.Load() != tag ||
 		now < s.last || delta > math.MaxUint32 {
-		publish(&d.ctl, c)
+		d.letGo(c)
 		return w.appendRare(hint, id, who, addr, data)
 	}
 	s.last = now
@@ -200,7 +199,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	k := s.site(addr, who, what)
 	if k.addr != addr || k.who != who || k.what != what {
 		if addr-s.from >= s.span { // its mapping may need a note
-			publish(&d.ctl, c)
+			d.letGo(c)
 			return w.appendRare(hint, id, who, addr, data)
 		}
 		s.define(k, p, addr, who, what)
@@ -210,7 +209,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	store64(p, chunk.Header(uint32(delta), size, uint16(k.num)))
 	copyIn(unsafe.Add(p, chunk.HeaderSize), data)
 	off += chunk.HeaderSize + chunk.Align(size)
-	publish(&d.ctl, c&^offMask+1<<countShift|ctl(off/8))
+	d.publish(c, off)
 	return true
 }
 

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// publish stores the control word after everything that it publishes. Stores of
+// storeRelease stores v in a control word after everything that the word publishes. Stores of
 // this processor become visible in program order, and the compiler keeps the order of
 // stores, so a plain one is a release; atomic.Store would be an exchange of 5 ns.
-func publish(p *atomic.Uint64, v ctl) { *(*uint64)(unsafe.Pointer(p)) = uint64(v) }
+func storeRelease(p *atomic.Uint64, v uint64) { *(*uint64)(unsafe.Pointer(p)) = v }

@@ -23,7 +23,7 @@ package stream
 //	release    claiming                              free(0) g'      store  the claimer, a recoverer
 //	adopt      partial                               owned(a)+B      CAS    a writer
 //	adopt      partial                               open(0)         CAS    a writer
-//	takeOver   owned                                 owned(b)+B      CAS    a writer without a permit
+//	takeOver   owned                                 owned(b)+B      CAS    a writer without a place
 //	seize      owned                                 owned(a)+B      CAS    the owner
 //	seizeOpen  open                                  open(a)+B       CAS    a writer
 //	publish    owned+B                               owned(a) n+1    store  the holder
@@ -59,7 +59,7 @@ package stream
 //	           entered in the header's table is dropped, too (reclaimOpen).
 //	release    publishes lost and read of the next generation. After: the recoverer completes the map.
 //	adopt      relies on last and sites, which park has noted. After: owned: unseize, park. Open: as begin.
-//	takeOver   publishes nothing. The permit moves behind it. After: unseize, park; the permit stays.
+//	takeOver   publishes nothing. The place moves behind it. After: unseize, park; the place stays.
 //	seize      publishes nothing. After: unseize, then park or retire. The n events stay.
 //	seizeOpen  as seize; the slot names the holder to a recoverer. The chunk stays open if the header's
 //	           table has it, and is closed otherwise.
@@ -69,7 +69,7 @@ package stream
 //	unseize    publishes nothing. After: the next recoverer closes an owned chunk, since its slot is still
 //	           taken; an open one is as any other.
 //	retire     publishes the age, stored before. Before: as owned or open. After: nothing is owed but the
-//	           permit (recoverPlaces).
+//	           place (recoverPlaces).
 //	park       publishes the age, last and sites, stored before. After: the hint that there are partial
 //	           chunks is owed; the recoverer gives it for each.
 //	drop       After: the bit of the map is owed (recoverFree), and read is not frozen, which is harmless:

@@ -49,7 +49,7 @@ type shard struct {
 	noted  uint64         // the mappings of which this chunk has a note
 	cache  [siteCache]siteEntry
 
-	// Of a shard without a chunk of its own (crowd.go).
+	// Of a shard without a chunk of its own (takeover.go).
 	waited atomic.Uint64     // how many events it has recorded since it last looked for a place; 0: it has one
 	entry  atomic.Uint64     // in the header's table of open chunks: where the last event found room
 	seen   [maxPlaces]uint64 // what it saw in each place then; protected by lock

@@ -193,7 +193,7 @@ type markWords struct {
 // front is what each event loads. Writers store nothing here, nor near it.
 type front struct {
 	state   atomic.Uint64 // flags and count of changes
-	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (shift.go)
+	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (tickoffset.go)
 	horizon atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
 	_       [5]uint64
 

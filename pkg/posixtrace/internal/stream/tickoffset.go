@@ -22,7 +22,7 @@ func (m *Mem) now() uint64 {
 	}
 	tick := sys.Ticks() + m.h.shift.Load()
 	if h := m.h.horizon.Load(); h > tick && h-tick > farBehind {
-		return m.resetShift()
+		return m.resetTickOffset()
 	}
 	return tick
 }
@@ -48,14 +48,14 @@ func (w *Writer) behind(now, last uint64, own bool) uint64 {
 	return max(last, w.m.now())
 }
 
-// rateTime is how long resetShift measures the rate of the counter if the stream does not know it.
+// rateTime is how long resetTickOffset measures the rate of the counter if the stream does not know it.
 const rateTime = 200 * time.Microsecond
 
 // shiftTries bounds how often other processes may be faster.
 const shiftTries = 100
 
-// resetShift changes the shift because the counter was set back, and returns the stream's time.
-func (m *Mem) resetShift() (tick uint64) {
+// resetTickOffset changes the shift because the counter was set back, and returns the stream's time.
+func (m *Mem) resetTickOffset() (tick uint64) {
 	for range shiftTries {
 		shift, horizon := m.h.shift.Load(), m.h.horizon.Load()
 		count, mono := sys.Pair()

@@ -1,188 +1,403 @@
 package stream
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"time"
 
-// Requests for flushes, clears, syncs and shutdowns, which the owner serves, and their results.
-
-// FlushWanted reports whether a flush is requested and not yet served, and its ticket.
-func (m *Mem) FlushWanted() (ticket uint32, wanted bool) {
-	a := m.h.flushAsk.Load()
-	return a, a != m.h.flushDone.Load()
-}
-
-// AskFlush requests a flush of the owner and returns the ticket to wait for.
-func (m *Mem) AskFlush() uint32 { return m.h.flushAsk.Add(1) }
-
-// AskClear requests a clear of the owner, the only process that has the log. The ticket is one of a
-// flush.
-func (m *Mem) AskClear() uint32 {
-	m.h.clearAsk.Store(1)
-	return m.AskFlush()
-}
-
-// ClearWanted consumes a request to clear the stream.
-func (m *Mem) ClearWanted() bool { return m.h.clearAsk.Swap(0) != 0 }
-
-// FlushServed stores the result of the requests up to ticket.
-func (m *Mem) FlushServed(ticket, errno uint32) {
-	m.h.flushRes.Store(errno)
-	if s := m.h.syncDone.Load(); ticket-s > farBack {
-		// On a stream that is never synced the ticket must not seem to be ahead. No process waits
-		// for a ticket so old any more.
-		m.h.syncDone.CompareAndSwap(s, ticket-farBack)
-	}
-	m.h.flushDone.Store(ticket)
-}
-
-// farBack is half of the distance at which a ticket is older than another.
-const farBack = 1 << 30
-
-// FlushDone reports whether ticket has been served, and the errno of the last flush.
-func (m *Mem) FlushDone(ticket uint32) (errno uint32, done bool) {
-	done = int32(m.h.flushDone.Load()-ticket) >= 0
-	return m.h.flushRes.Load(), done
-}
-
-// The bits of header.sync.
-const (
-	syncEach = 1 << iota // each flush ends with the log on its device
-	logHeld              // the owner has not started the log
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// SetSync sets whether each flush ends with the log on its device.
-func (m *Mem) SetSync(on bool) { m.setSync(syncEach, on) }
+// Block is what a flush hands to the log: a chunk, or marks of the trace system.
+type Block struct {
+	Index    int    // of the chunk; -1 for marks
+	Gen      uint32 // which use of the chunk; rises, and wraps at 32 bits
+	Payload  []byte
+	Base     uint64
+	Min, Max uint64 // ticks
+	Count    int    // events
+	Later    bool   // the payload lies in memory of Sink.Space
+}
 
-// Sync reports whether each flush does.
-func (m *Mem) Sync() bool { return m.h.sync.Load()&syncEach != 0 }
+// drainer is the state of one flush.
+type drainer struct {
+	m         *Mem
+	slot      uint64
+	to        *Sink
+	room      int64         // how many bytes of events the log still takes
+	state     uint64        // of the stream when the flush started
+	looked    uint64        // the flush has seen everything older than this tick
+	watermark uint64        // when it is over, everything older than this tick is out, but for late events
+	start     uint64        // tick of FLUSH_START
+	newest    uint64        // tick of the newest event
+	items     []item        // chunks to put, the oldest first
+	busy      []piece       // copies of chunks whose writers stand still
+	losses    []loss        // not yet reported
+	known     uint64        // how many losses there were at the last look
+	deadline  time.Time     // of the wait for writers in the middle of an event
+	claims    time.Duration // rest of the wait for claims
+	recovered bool          // Sink.Recover was called
+	claimed   map[int]bool  // chunks that a claimer that stands still has, whose loss is in losses
+}
 
-// SetLogHeld notes whether the owner holds the log back.
-func (m *Mem) SetLogHeld(on bool) { m.setSync(logHeld, on) }
+// item is a chunk that is to go to the log.
+type item struct {
+	i     int
+	c     ctl
+	age   uint64
+	base  uint64
+	early bool // it has room left
+	held  bool // its writer stands still in the middle of an event, and the last flush leaves it the chunk
+}
 
-// LogHeld reports whether the owner holds the log back, or died when it did.
-func (m *Mem) LogHeld() bool { return m.h.sync.Load()&logHeld != 0 }
-
-func (m *Mem) setSync(bit uint32, on bool) {
-	if on {
-		m.h.sync.Or(bit)
-	} else {
-		m.h.sync.And(^bit)
+// Drain flushes the stream to a log. It closes every chunk that holds events and hands the
+// chunks to to.Put, oldest first, each preceded by the marks that belong before it. A chunk that
+// Put has accepted is free again. Drain returns the tick up to which all events are out. If Put
+// fails, the rest stays in the stream. The caller holds the stream's lock.
+//
+// If the log has no room for all events, the newest are lost.
+//
+// Writers cannot overwrite a chunk while Drain hands it over. Drain therefore takes only some
+// chunks of a LOOP stream at a time: the writers always find others, and their events are kept.
+//
+// A chunk that is busy for longer than patience keeps its events for a later flush. If none follows
+// (Sink.Last), Drain puts a copy of them. The control word stays as it is: its writer, which may go on at
+// any time, stores the next one without a look at it.
+func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
+	dr := &drainer{m: m, slot: slot, to: to, room: to.Room}
+	dr.gather()
+	defer dr.restore()
+	size := len(dr.items)
+	if m.Policy == Loop && !dr.tight() {
+		size = max(2, m.Chunks/4)
 	}
-}
-
-// AskSync is AskFlush for a flush that ends with the log on its device.
-func (m *Mem) AskSync() uint32 {
-	m.h.syncAsk.Store(1)
-	return m.AskFlush()
-}
-
-// SyncWanted consumes such a request. A flush that was requested earlier may consume it; then Synced
-// is false for the ticket, and the process that asked asks again.
-func (m *Mem) SyncWanted() bool { return m.h.syncAsk.Swap(0) != 0 }
-
-// SyncServed notes that requests up to ticket are done, with the log on its device.
-func (m *Mem) SyncServed(ticket uint32) { m.h.syncDone.Store(ticket) }
-
-// Synced reports whether ticket was served that way.
-func (m *Mem) Synced(ticket uint32) bool { return int32(m.h.syncDone.Load()-ticket) >= 0 }
-
-// SyncFailed stores the first error of syncing the log. The data of that sync may never reach the
-// device, even if later syncs succeed.
-func (m *Mem) SyncFailed(errno uint32) { m.h.syncErr.CompareAndSwap(0, errno) }
-
-// SyncErr returns that error, 0 if there was none.
-func (m *Mem) SyncErr() uint32 { return m.h.syncErr.Load() }
-
-// AskShutdown requests a shutdown of the owner, ShutdownWanted reports the request.
-func (m *Mem) AskShutdown()         { m.h.shutAsk.Store(1) }
-func (m *Mem) ShutdownWanted() bool { return m.h.shutAsk.Load() != 0 }
-
-// ShutdownFailed stores, before the stream is dead, why its log could not be completed.
-func (m *Mem) ShutdownFailed(errno uint32) { m.h.shutRes.Store(errno) }
-
-// ShutdownErr returns the errno of completing the log, 0 if it succeeded.
-func (m *Mem) ShutdownErr() uint32 { return m.h.shutRes.Load() }
-
-// SetFlushing sets whether a flush is under way.
-func (m *Mem) SetFlushing(on bool) {
-	v := uint32(0)
-	if on {
-		v = 1
+	for first := true; first || len(dr.items) > 0; first = false {
+		n := min(size, len(dr.items))
+		batch := dr.items[:n]
+		dr.items = dr.items[n:]
+		if err := dr.send(batch, first); err != nil {
+			return 0, err
+		}
 	}
-	m.h.flushing.Store(v)
-}
-
-// FlushFailed stores the first error of a flush since the status was read.
-func (m *Mem) FlushFailed(errno uint32) { m.h.flushErr.CompareAndSwap(0, errno) }
-
-// AutoFlushFailed is FlushFailed for an automatic flush: the next flush that succeeds reports it by
-// an ERROR event.
-func (m *Mem) AutoFlushFailed(errno uint32) {
-	if m.h.failTick.Load() == 0 {
-		m.h.failErrno.Store(uint64(errno))
-		m.h.failTick.Store(max(m.now(), 1))
+	m.h.lastTick.Store(max(m.h.lastTick.Load(), min(dr.newest, m.time())))
+	m.h.loopFull.Store(0)
+	if !m.rejects(event.FlushStop) {
+		m.stepFlushStop(flushEnds, m.time())
 	}
+	return dr.watermark, nil
 }
 
-// LogLost accounts for events that the log did not take.
-func (m *Mem) LogLost(n int) {
-	if n > 0 {
-		m.h.logLost.Add(uint64(n))
-		m.h.logOverrun.Store(1)
+// gather closes the chunks to flush.
+func (dr *drainer) gather() {
+	m := dr.m
+	dr.looked = m.time()
+	m.reached(dr.looked)
+	dr.watermark, dr.start = dr.looked, dr.looked
+	dr.deadline = time.Now().Add(patience)
+	dr.claims = claimPatience()
+	// Loaded before the chunks, so that the flush finds all events recorded before a stop.
+	dr.state = m.State()
+	if dr.state&Full != 0 && m.end == 0 {
+		dr.start = m.after(m.stopTick())
 	}
-}
-
-// LogOverrun notes that the log overwrites.
-func (m *Mem) LogOverrun() { m.h.logOverrun.Store(1) }
-
-// SetLogFull notes that the log is full. stop also suspends the stream: events generated from then
-// on count as lost, unless the stream was suspended already.
-func (m *Mem) SetLogFull(stop bool) {
-	m.h.logFull.Store(1)
-	if stop && m.change(LogFull, Running|Full)&(Running|Full|LogFull) == 0 {
-		m.change(NoRestart, 0)
+	dr.known = ^uint64(0)
+	dr.look()
+	// A chunk that is started during a pass is left to the next flush: another, older one
+	// might be started and overwritten where the pass has looked already.
+	start := uint64(math.MaxUint64)
+	if dr.state&Running != 0 {
+		start = m.now()
 	}
+	taken := make([]bool, m.Chunks)
+	for range maxPasses {
+		if !dr.pass(start, taken) {
+			break
+		}
+		start = m.now()
+	}
+	slices.SortFunc(dr.items, func(a, b item) int { return cmp.Compare(a.age, b.age) })
 }
 
-// Seq counts claims and leaves of chunks since the stream was created, a measure of how busy it is.
-func (m *Mem) Seq() uint64 { return m.h.seq.Load() }
+// maxPasses bounds how often a scan or a flush looks at the chunks again because writers have come
+// to old ones meanwhile. Each pass of a flush closes those, so there are fewer each time. On a crowded
+// machine, with the race detector, 16 were too few now and then: event 202 of a writer came after 349.
+const maxPasses = 256
 
-// Pending reports whether there is anything to flush.
-func (m *Mem) Pending() bool {
+// pass closes the chunks that were started up to tick start and that no pass has taken before. It
+// reports whether another pass is needed: a writer that gives its events times of its own has come
+// to one of the chunks since. Its event before may be in a chunk that this pass had looked at
+// already, and would be flushed later than the events that follow it.
+func (dr *drainer) pass(start uint64, taken []bool) (again bool) {
+	m := dr.m
 	for i := range m.Chunks {
-		c := ctl(m.at(i).ctl.Load())
-		if c.count() > 0 && c.state() >= owned {
+		d := m.at(i)
+		c := ctl(d.ctl.Load())
+		if c.state() == claiming {
+			dr.settle(i, c)
+		}
+		c = dr.awaitFirst(i, c)
+		if taken[i] || c.state() < owned || c.state() == leaving || c.count() == 0 {
+			continue
+		}
+		it := item{i: i, c: c, base: m.earliest(i, c), early: !c.state().closed()}
+		if d.born.Load() > start {
+			dr.holdBack(i, c)
+			continue
+		}
+		if dr.close(&it) {
+			taken[i] = true
+			if it.held {
+				m.date(i) // as if it were closed now
+			}
+			it.age = m.ages[i].Load()
+			dr.items = append(dr.items, it)
+			again = again || d.joined.Load() > start
+		}
+	}
+	return again
+}
+
+// awaitFirst returns the control word of chunk i, seen as c. If the chunk is empty and a writer is in
+// the middle of its first event, awaitFirst waits for the event, which may be older than the flush.
+func (dr *drainer) awaitFirst(i int, c ctl) ctl {
+	for c.busy() && c.count() == 0 && (c.state() == owned || c.state() == open) {
+		if time.Now().After(dr.deadline) && !dr.recover() {
+			dr.holdBack(i, c)
+			break
+		}
+		time.Sleep(20 * time.Microsecond)
+		c = ctl(dr.m.at(i).ctl.Load())
+	}
+	return c
+}
+
+// recover releases what dead writers hold, once. It reports whether the flush should look again.
+func (dr *drainer) recover() bool {
+	if dr.recovered || dr.to.Recover == nil {
+		return false
+	}
+	dr.recovered = true
+	dr.to.Recover()
+	return true
+}
+
+// holdBack lowers the watermark below the events of chunk i, seen as c, which is left to a later
+// flush, if there is one. So a process that has read up to the watermark gets them in order.
+func (dr *drainer) holdBack(i int, c ctl) {
+	if dr.to.Last {
+		return
+	}
+	dr.watermark = min(dr.watermark, max(dr.m.earliest(i, c), 1)-1)
+}
+
+// look collects what a LOOP stream has lost since the last look.
+func (dr *drainer) look() {
+	if n := dr.m.h.losses.Load(); dr.m.Policy != Loop || dr.known == n {
+		return
+	} else {
+		dr.known = n
+	}
+	dr.m.claimEachLoss(math.MaxUint64, func(first, last uint64) {
+		var l loss
+		l.add(first, last)
+		dr.losses = append(dr.losses, l)
+	})
+	slices.SortFunc(dr.losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
+}
+
+// close makes the chunk one to which no writer appends. It returns false if it cannot: the chunk was
+// overwritten, or its writer stands still in the middle of an event. A later flush takes it then. In the
+// last flush such a chunk is held.
+func (dr *drainer) close(it *item) bool {
+	m := dr.m
+	d := m.at(it.i)
+	for {
+		c := ctl(d.ctl.Load())
+		if c.gen() != it.c.gen() || c.state() < owned || c.state() == leaving {
+			dr.settle(it.i, c)
+			return false
+		}
+		it.c, it.held = c, false
+		if c.state().closed() {
+			return !c.busy()
+		}
+		if it.early = true; !c.busy() {
+			m.retire(it.i, c)
+			continue
+		}
+		if time.Now().After(dr.deadline) {
+			if dr.recover() {
+				continue
+			}
+			if dr.to.Last {
+				it.held = true
+				return true
+			}
+			dr.holdBack(it.i, c)
+			if m.Policy != Loop {
+				// Its events may be the first after a gap, and stay in the stream. (Under LOOP they
+				// may be overwritten, so RESUME must not rely on them.)
+				b := make([]byte, min(c.off(), m.ChunkSize))
+				snapshot(b, m.bytes(it.i)[:len(b)])
+				b = without(b, m.clearedOf(it.i, c))
+				dr.busy = append(dr.busy, m.piece(b, it.i, c))
+			}
+			return false
+		}
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+// settle waits until the loss of a chunk that is being overwritten is accounted for: OVERFLOW
+// stands before later events. In the last flush it reports the loss in place of a claimer that stands
+// still.
+func (dr *drainer) settle(i int, c ctl) {
+	start := time.Now()
+	same := func() bool { return c.state() == claiming && ctl(dr.m.at(i).ctl.Load()) == c }
+	for same() && time.Since(start) < dr.claims {
+		runtime.Gosched()
+	}
+	dr.claims -= time.Since(start)
+	if !same() || dr.recover() && !same() || !dr.to.Last || dr.claimed[i] {
+		return
+	}
+	if _, l := dr.m.unaccounted(i); l.any {
+		if dr.claimed == nil {
+			dr.claimed = make(map[int]bool)
+		}
+		dr.claimed[i] = true
+		dr.losses = append(dr.losses, l)
+		slices.SortFunc(dr.losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
+	}
+}
+
+// take makes the chunk one that no other process changes, unless it is held.
+func (dr *drainer) take(it *item) bool {
+	for dr.close(it) {
+		dr.look() // losses so far are older
+		if it.held {
+			return true
+		}
+		if _, ok := dr.m.at(it.i).ship(it.c, dr.slot); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// Unflushed counts the events that the stream still holds after a flush to a sink, less those that the
-// flush has put and left to their writers. to may be nil.
-func (m *Mem) Unflushed(to *Sink) (n int) {
-	for i := range m.Chunks {
-		c := ctl(m.at(i).ctl.Load())
-		if c.state() < owned {
-			continue
+// restore gives the room of the chunks that stay in the stream back to its writers.
+func (dr *drainer) restore() {
+	for _, it := range dr.items {
+		if it.early && !it.held {
+			dr.m.reopen(it.i, dr.slot, it.c)
 		}
-		done := m.clearedOf(i, c)
-		if to != nil {
-			done = max(done, to.left[i])
-		}
-		n += max(c.count()-done, 0)
 	}
-	return
 }
 
-// Damaged counts a damaged chunk. The log has the events before the damage and lacks the others.
-func (m *Mem) Damaged(b *Block) {
-	m.h.damage.Add(1)
-	var cur chunk.Cursor
-	var rec chunk.Record
-	cur.Reset(b.Payload, b.Base)
-	left := b.Count
-	for ok, err := cur.Next(&rec); ok && err == nil; ok, err = cur.Next(&rec) {
-		left--
+// send puts some of the chunks, after the marks that belong among them. Chunks that it could not
+// put go back to the items.
+func (dr *drainer) send(batch []item, first bool) (err error) {
+	m := dr.m
+	var taken []item
+	for _, it := range batch {
+		if dr.take(&it) {
+			taken = append(taken, it)
+		}
 	}
-	m.LogLost(left)
+	out := outbox{dr: dr, taken: taken, gone: make([]bool, len(taken))}
+	defer out.takeBack()
+	dr.look()
+	pieces := dr.pieces(taken)
+	marks := dr.marks(append(slices.Clone(dr.busy), pieces...), first)
+	keep, recs, fits := dr.cut(pieces, taken, marks.recs)
+	if err := dr.putMarks(marks.recs[:recs]); err != nil {
+		return err
+	}
+	marks.done()
+	dr.losses = dr.losses[:0]
+	m.h.drained.Store(dr.watermark)
+	for i, it := range taken {
+		part := kept{size: len(pieces[i].b), count: it.c.count() - m.clearedOf(it.i, it.c), last: pieces[i].max}
+		all := part.count
+		if !fits && !keep[i].all {
+			part = keep[i]
+			part.count = min(part.count, all)
+		}
+		if err = out.put(i, &pieces[i], part, all); err != nil {
+			break
+		}
+	}
+	if e := out.commit(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if fits {
+		if err := dr.putMarks(marks.last.marks); err != nil {
+			return err
+		}
+	}
+	marks.doneLast()
+	return nil
+}
+
+// pieces returns the content of the chunks that send has taken.
+func (dr *drainer) pieces(taken []item) (pieces []piece) {
+	m := dr.m
+	for _, it := range taken {
+		b := m.bytes(it.i)[:min(it.c.off(), m.ChunkSize)]
+		if n := m.clearedOf(it.i, it.c); n > 0 {
+			b = without(b, n)
+		}
+		p := m.piece(b, it.i, it.c)
+		dr.newest = max(dr.newest, p.max)
+		pieces = append(pieces, p)
+	}
+	return pieces
+}
+
+// marks returns the marks that go with chunks.
+func (dr *drainer) marks(chunks []piece, first bool) *flushMarks {
+	sure := uint64(math.MaxUint64)
+	if dr.state&Running != 0 {
+		sure = dr.looked
+	}
+	for _, it := range dr.items {
+		sure = min(sure, it.base-1)
+	}
+	marks := dr.m.newMarks(chunks, sure)
+	if first {
+		marks.flush(dr.start)
+	}
+	if dr.m.Policy == Loop {
+		marks.overwritten(dr.losses)
+	} else {
+		marks.stopped(dr.state, dr.newest)
+	}
+	inOrder(marks.recs)
+	return marks
+}
+
+// putMarks puts marks in blocks no larger than a chunk, which is the limit of the log.
+func (dr *drainer) putMarks(marks []chunk.Record) error {
+	inOrder(marks)
+	for len(marks) > 0 {
+		n, size := 0, 0
+		for n < len(marks) {
+			size += chunk.FullSize + chunk.Align(len(marks[n].Data))
+			if n > 0 && size > dr.m.ChunkSize {
+				break
+			}
+			n++
+		}
+		if _, err := dr.put(markBlock(marks[:n])); err != nil {
+			return err
+		}
+		marks = marks[n:]
+	}
+	return nil
 }

@@ -298,7 +298,7 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	// Now and then, so that the stream knows its time if the counter is set back: each event loads the
 	// horizon, and a store would take its cache line from all writers.
 	if now-m.h.horizon.Load() > reachedEvery {
-		m.reached(now)
+		m.raiseHorizon(now)
 	}
 	d.born.Store(now)
 	d.joined.Store(0)

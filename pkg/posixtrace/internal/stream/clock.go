@@ -83,7 +83,7 @@ func (m *Mem) OwnClock() *chunk.Clock {
 
 func (m *Mem) extend(k []chunk.ClockAnchor) []chunk.ClockAnchor {
 	tick, mono := m.pair()
-	m.reached(tick)
+	m.raiseHorizon(tick)
 	return m.extendTo(k, tick, mono)
 }
 

@@ -66,7 +66,7 @@ func (m *Mem) start(w *Writer, e Event) {
 		}
 		m.addLost(m.now())
 	}
-	m.reached(max(e.Tick, m.now())) // all that is recorded from now on is later than the START
+	m.raiseHorizon(max(e.Tick, m.now())) // all that is recorded from now on is later than the START
 	m.h.autoStop.Store(0)
 	m.h.stopCause.Store(1)
 	m.h.stopBy.Store(0)

@@ -94,7 +94,7 @@ func (m *Mem) Drain(slot uint64, to *Sink) (watermark uint64, err error) {
 func (dr *drainer) gather() {
 	m := dr.m
 	dr.looked = m.time()
-	m.reached(dr.looked)
+	m.raiseHorizon(dr.looked)
 	dr.watermark, dr.start = dr.looked, dr.looked
 	dr.deadline = time.Now().Add(patience)
 	dr.claims = claimPatience()

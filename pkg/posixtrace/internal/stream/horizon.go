@@ -17,9 +17,9 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 // Both sides need a total order of their exchange and the load behind it, which Go's atomic
 // operations have (in C: seq_cst).
 
-// reached raises the horizon to tick: the stream's clock has come to it. Events that start from now
+// raiseHorizon raises the horizon to tick: the stream's clock has come to it. Events that start from now
 // on are later.
-func (m *Mem) reached(tick uint64) {
+func (m *Mem) raiseHorizon(tick uint64) {
 	for range shiftTries {
 		h := m.h.horizon.Load()
 		if tick <= h || m.h.horizon.CompareAndSwap(h, tick) {
@@ -28,12 +28,12 @@ func (m *Mem) reached(tick uint64) {
 	}
 }
 
-// beyond returns the time now, for a writer that has set a busy bit: a tick beyond the horizon.
+// afterHorizon returns the time now, for a writer that has set a busy bit: a tick beyond the horizon.
 //
 // The counters of two processors may differ by a little; ticks do not. A horizon that is further
-// ahead was scribbled on: beyond does not wait for the clock to pass it, so it costs a second
+// ahead was scribbled on: afterHorizon does not wait for the clock to pass it, so it costs a second
 // reading of the clock for each event until then, and what it kept in order may be late.
-func (m *Mem) beyond() uint64 {
+func (m *Mem) afterHorizon() uint64 {
 	tick := m.now()
 	if m.Clock == ClockTicks {
 		sys.Monotonic() // read in order: the state, loaded next, is not older than the tick

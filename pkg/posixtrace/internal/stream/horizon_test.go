@@ -68,7 +68,7 @@ func lookWhileRecording(t *testing.T, clock uint32) (all, bad int) {
 			continue
 		}
 		tick := m.now()
-		m.reached(tick)
+		m.raiseHorizon(tick)
 		if c := ctl(m.at(i).ctl.Load()); c.state() == owned && !c.busy() {
 			looks[i] = append(looks[i], look{c, tick})
 		}

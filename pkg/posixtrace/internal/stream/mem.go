@@ -301,7 +301,7 @@ func (m *Mem) fixTurn() {
 			// made the state; the kernel's clock is read in order.
 			sys.Monotonic()
 			now := m.now() &^ unfixed
-			m.reached(now) // events judged by the new set are later
+			m.raiseHorizon(now) // events judged by the new set are later
 			m.h.turned.CompareAndSwap(t, now)
 		}
 		m.h.state.CompareAndSwap(st, st&^turning+stateGen)

@@ -80,7 +80,7 @@ func (g *merger) scan() {
 	m := g.m
 	g.state = m.State()
 	g.until = m.now()
-	m.reached(g.until)
+	m.raiseHorizon(g.until)
 	start := uint64(math.MaxUint64)
 	if g.state&Running != 0 {
 		start = m.now()

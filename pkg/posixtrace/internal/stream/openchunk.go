@@ -111,7 +111,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			continue
 		}
 		if tick <= m.h.horizon.Load() {
-			tick = m.beyond()
+			tick = m.afterHorizon()
 		}
 		if e.Tick != 0 {
 			tick = min(tick, e.Tick)

@@ -186,7 +186,7 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 		if e.Tick != 0 {
 			now = min(now, w.m.now())
 		} else if now <= h.horizon.Load() {
-			now = w.m.beyond()
+			now = w.m.afterHorizon()
 		}
 		if h.state.Load() != st || s.tag.Load() != tag {
 			d.letGo(c)

@@ -44,7 +44,7 @@ func (w *Writer) behind(now, last uint64, own bool) uint64 {
 	if own || !w.ticks || last-now <= farBehind {
 		return last
 	}
-	w.m.reached(last)
+	w.m.raiseHorizon(last)
 	return max(last, w.m.now())
 }
 
@@ -83,7 +83,7 @@ func (m *Mem) isFuture(tick uint64) bool {
 	if m.Clock != ClockTicks || !m.possible(tick, sys.Monotonic()) {
 		return true
 	}
-	m.reached(tick)
+	m.raiseHorizon(tick)
 	return false
 }
 

@@ -32,7 +32,7 @@ func (m *Mem) Start(w *Writer, e Event) {
 		return
 	}
 	if st&Full != 0 {
-		if !m.roomy() {
+		if !m.hasSpace() {
 			// No effect (STA-03), but the automatic restart is enabled again.
 			m.change(0, NoRestart)
 			return

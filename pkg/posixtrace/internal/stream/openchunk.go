@@ -149,7 +149,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 	if force {
 		return false, true // the caller accounts for it
 	}
-	return false, !w.madeRoom(attempt) && w.noRoom(e, st)
+	return false, !w.freedSpace(attempt) && w.outOfSpace(e, st)
 }
 
 // openTick returns the tick of an event in open chunk i that is to have the time tick. The chunk's

@@ -64,7 +64,7 @@ func (m *Mem) readStatus(s *Status, st uint64) {
 	case Loop:
 		s.Full = h.loopFull.Load() != 0 || m.spent()
 	default:
-		s.Full = st&Full != 0 && !m.roomy()
+		s.Full = st&Full != 0 && !m.hasSpace()
 	}
 	s.FlushErr = h.flushErr.Load()
 	s.LogOverrun = h.logOverrun.Load() != 0
@@ -107,8 +107,8 @@ func (m *Mem) newest() (tick uint64) {
 	return
 }
 
-// roomy reports whether the largest event fits.
-func (m *Mem) roomy() bool { return m.Policy == Loop || m.room() > 0 }
+// hasSpace reports whether the largest event fits.
+func (m *Mem) hasSpace() bool { return m.Policy == Loop || m.room() > 0 }
 
 // Used returns how many chunks are not free, and how many there are.
 func (m *Mem) Used() (used, all int) { return m.Chunks - m.room(), m.Chunks }

@@ -247,11 +247,11 @@ func (w *Writer) refused(e *Event, st uint64, try int) bool {
 	default:
 		return true
 	}
-	return !w.madeRoom(try) && w.noRoom(e, st)
+	return !w.freedSpace(try) && w.outOfSpace(e, st)
 }
 
-// madeRoom calls OnFull, a bounded number of times: other writers may be faster to take the room.
-func (w *Writer) madeRoom(try int) bool { return w.OnFull != nil && try < 16 && w.OnFull() }
+// freedSpace calls OnFull, a bounded number of times: other writers may be faster to take the room.
+func (w *Writer) freedSpace(try int) bool { return w.OnFull != nil && try < 16 && w.OnFull() }
 
 // slow is what Append does when the shard's chunk cannot take the event. done
 // is false when another try with the shard is worth it.
@@ -277,11 +277,11 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	return w.appendOpen(s, e, data, cut, try, nil)
 }
 
-// noRoom accounts for an event that was generated and is lost. Under the policies that do not
+// outOfSpace accounts for an event that was generated and is lost. Under the policies that do not
 // overwrite, the stream stops. st is the state under which there was no room: if a call has stopped
 // the stream meanwhile, no event was generated; if the stream was restarted, done is false and
 // another try is worth it.
-func (w *Writer) noRoom(e *Event, st uint64) (done bool) {
+func (w *Writer) outOfSpace(e *Event, st uint64) (done bool) {
 	return !e.ID.Valid() || w.m.rejects(e.ID) || w.overrun(e, st)
 }
 

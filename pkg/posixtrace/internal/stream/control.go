@@ -11,9 +11,9 @@ import (
 
 // The functions of this file run in one process at a time: the caller holds the stream's lock.
 
-// settle waits, for a bounded time, until no writer is in the middle of an event that it started
+// awaitHolders waits, for a bounded time, until no writer is in the middle of an event that it started
 // under an older state. A writer that is stopped or dead never gets there.
-func (m *Mem) settle() {
+func (m *Mem) awaitHolders() {
 	deadline := time.Now().Add(20 * time.Millisecond)
 	for i := range m.Chunks {
 		d := m.at(i)
@@ -133,7 +133,7 @@ func (m *Mem) reportStop(w *Writer) bool {
 	oldest, record := m.h.drained.Load()+1, false
 	if m.stopDue(m.State(), atStart) == event.Stop && m.claimStop() {
 		// A reader has consumed some of the events before it.
-		m.settle()
+		m.awaitHolders()
 		stop := m.stopMark(max(m.stopTick(), m.newest()+1))
 		if !w.RecordSystem(&Event{ID: event.Stop, Tick: stop.Tick, PID: stop.PID, TID: stop.TID, Addr: stop.Addr}, stop.Data) {
 			m.change(0, StopReported)
@@ -190,7 +190,7 @@ func (m *Mem) stop(w *Writer, e Event, orphan bool) {
 	m.fill()
 	st := m.change(0, Running)
 	if st&Running != 0 {
-		m.settle()
+		m.awaitHolders()
 	}
 	e.ID, e.Tick = event.Stop, 0
 	if orphan {

@@ -136,7 +136,7 @@ func (dr *drainer) pass(start uint64, taken []bool) (again bool) {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
 		if c.state() == claiming {
-			dr.settle(i, c)
+			dr.awaitClaimer(i, c)
 		}
 		c = dr.awaitFirst(i, c)
 		if taken[i] || c.state() < owned || c.state() == leaving || c.count() == 0 {
@@ -217,7 +217,7 @@ func (dr *drainer) close(it *item) bool {
 	for {
 		c := ctl(d.ctl.Load())
 		if c.gen() != it.c.gen() || c.state() < owned || c.state() == leaving {
-			dr.settle(it.i, c)
+			dr.awaitClaimer(it.i, c)
 			return false
 		}
 		it.c, it.held = c, false
@@ -251,10 +251,10 @@ func (dr *drainer) close(it *item) bool {
 	}
 }
 
-// settle waits until the loss of a chunk that is being overwritten is accounted for: OVERFLOW
+// awaitClaimer waits until the loss of a chunk that is being overwritten is accounted for: OVERFLOW
 // stands before later events. In the last flush it reports the loss in place of a claimer that stands
 // still.
-func (dr *drainer) settle(i int, c ctl) {
+func (dr *drainer) awaitClaimer(i int, c ctl) {
 	start := time.Now()
 	same := func() bool { return c.state() == claiming && ctl(dr.m.at(i).ctl.Load()) == c }
 	for same() && time.Since(start) < dr.claims {

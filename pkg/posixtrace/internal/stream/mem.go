@@ -280,7 +280,7 @@ func (m *Mem) setFilter(s *event.Set) (tick uint64) {
 	}
 	m.h.turned.Store(unfixed | m.h.seq.Add(1))
 	m.change(second&^now|turning, now)
-	m.fixTurn()
+	m.fixFilterChange()
 	return m.h.turned.Load() &^ unfixed
 }
 
@@ -288,8 +288,8 @@ func (m *Mem) setFilter(s *event.Set) (tick uint64) {
 // filter has no tick yet.
 const unfixed = 1 << 63
 
-// fixTurn ends the moment between two filters.
-func (m *Mem) fixTurn() {
+// fixFilterChange ends the moment between two filters.
+func (m *Mem) fixFilterChange() {
 	for {
 		st := m.h.state.Load()
 		if st&turning == 0 {

@@ -233,7 +233,7 @@ func (w *Writer) limit(id event.ID, n int) int {
 // when another try is worth it.
 func (w *Writer) refused(e *Event, st uint64, try int) bool {
 	if st&turning != 0 {
-		w.m.fixTurn()
+		w.m.fixFilterChange()
 		return false
 	}
 	switch st & (Full | LogFull | Dead | NoRestart) {

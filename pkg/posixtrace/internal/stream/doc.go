@@ -9,19 +9,8 @@
 //	|        | 8 B a chunk | bits| 128 B each  | chunkSize| chunkSize|
 //	+--------+-------------+-----+-------------+----------+----------+---
 //
-// One writer at a time owns a chunk. It appends records with plain stores and publishes them
-// through the chunk's control word:
-//
-//	 63      44 43   34 33 31 30 29    15 14      0
-//	+----------+-------+-----+--+--------+---------+
-//	| gen      | slot  |state|B | count  | offset/8|
-//	+----------+-------+-----+--+--------+---------+
-//
-// gen changes whenever the chunk begins anew or becomes free, and when a failed flush gives it back. A
-// writer that takes over a chunk with its events keeps gen, so a word may recur under another owner.
-// slot is the index of the owning process in the header's table of slots; in an open chunk, which has no
-// owner, it is that of the writer that has set B (busy). count and offset are how many events, in how
-// many bytes, are published; bytes beyond do not exist.
+// A writer appends records to a chunk with plain stores and publishes them through the chunk's control
+// word (protocol.go).
 //
 // The C library works on the same files. Its header of the layout is written from this package,
 // chunk, event and registry.

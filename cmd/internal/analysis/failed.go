@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -220,7 +221,7 @@ func firstError(list [][]byte) int {
 
 // print notes a line of output that is not empty.
 func (s *Source) print(rec *posixtrace.Record, line []byte, returned bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
+	if (len(line) == 0 || line[0] <= ' ' || line[0] >= utf8.RuneSelf) && len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
 	stream := 0

@@ -28,6 +28,22 @@ func odd(x uint64) uint64 {
 	return (^(printable & quote & slash) | x | (x + ones)) & highs
 }
 
+// hasControl reports whether s has a byte of less than 0x20.
+func hasControl(s []byte) bool {
+	n := len(s)
+	if n < 8 {
+		return slices.ContainsFunc(s, func(c byte) bool { return c < 0x20 })
+	}
+	// A byte of less than 0x20 borrows into its top bit; after it, so may others.
+	last := binary.LittleEndian.Uint64(s[n-8:])
+	less := (last - 0x20*ones) &^ last
+	for i := 0; i < n-8; i += 8 {
+		x := binary.LittleEndian.Uint64(s[i:])
+		less |= (x - 0x20*ones) &^ x
+	}
+	return less&highs != 0
+}
+
 // AppendPlain appends the plain bytes at the start of s, those that stand for themselves between
 // double quotes, and returns how many there are. It copies eight bytes at a time and tests them.
 func AppendPlain(b, s []byte) ([]byte, int) {

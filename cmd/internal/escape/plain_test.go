@@ -25,3 +25,19 @@ func TestAppendPlain(t *testing.T) {
 		}
 	}
 }
+
+// hasControl is correct for every byte at every position.
+func TestHasControl(t *testing.T) {
+	for _, around := range []string{"a", " ", "\x7f", "\xff", "\x80", "!", "\x9f", "\xa0"} {
+		for n := range 20 {
+			for c := range 256 {
+				for at := range n {
+					s := []byte(strings.Repeat(around, at) + string([]byte{byte(c)}) + strings.Repeat(around, n-at-1))
+					if got, want := hasControl(s), c < 0x20; got != want {
+						t.Fatalf("hasControl(%q) = %v", s, got)
+					}
+				}
+			}
+		}
+	}
+}

@@ -160,10 +160,13 @@ func Rendition(s []byte) int {
 
 func strip(line []byte, colours bool) []byte {
 	const special = "\x1b\r\x0e\x0f"
-	if bytes.IndexByte(line, '\x1b') < 0 && bytes.IndexByte(line, '\r') < 0 && bytes.IndexByte(line, '\x0e') < 0 && bytes.IndexByte(line, '\x0f') < 0 {
+	if !hasControl(line) {
 		return line // most lines; IndexAny takes ten times as long
 	}
 	at := bytes.IndexAny(line, special)
+	if at < 0 {
+		return line
+	}
 	out := append(make([]byte, 0, len(line)), line[:at]...)
 	text, returned := at > 0, false // out has text; the cursor is before it
 	bare := 0                       // how much of out are colours only, because text was erased

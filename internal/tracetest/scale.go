@@ -6,7 +6,7 @@ import (
 )
 
 // Scale returns how often a test repeats something of which no number is enough: in an ordinary
-// run, with POSIXTRACE_FULL set (scripts/check --full), and with POSIXTRACE_SOAK set
+// run, with POSIXTRACE_FULL set (scripts/check --all), and with POSIXTRACE_SOAK set
 // (scripts/soak).
 func Scale(each, full, soak int) int {
 	switch {

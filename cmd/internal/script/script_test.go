@@ -115,7 +115,7 @@ func TestScripts(t *testing.T) {
 
 // scriptCondition adds conditions to those of testscript. root: file systems can be
 // mounted. ci: do not skip for a missing tool; scripts/check installs the tools. full:
-// include what takes long (scripts/check --full).
+// include what takes long (scripts/check --all).
 func scriptCondition(cond string) (bool, error) {
 	switch cond {
 	case "ci":

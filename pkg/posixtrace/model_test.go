@@ -65,7 +65,7 @@ func model(t *testing.T, c *cast) {
 }
 
 // modelFlags has the test run that many schedules, the same ones every time. Asked for a
-// number of them with -rapid.checks, as scripts/soak does, the test chooses new schedules and
+// number of them with -rapid.checks, as scripts/extra/soak does, the test chooses new schedules and
 // prints the seed of a failure.
 func modelFlags(schedules int) (restore func()) {
 	if testing.Short() || tracetest.RaceEnabled {

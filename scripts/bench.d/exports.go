@@ -118,7 +118,7 @@ func (b *bench) exportParquet() *group {
 				if _, err := command(lines, "sh", "-c", dump); err != nil {
 					return err
 				}
-				r, err := command("", b.pinned("node", "scripts/parquet.d/convert.mjs", lines, theirRows)...)
+				r, err := command("", b.pinned("node", "scripts/extra/parquet.d/convert.mjs", lines, theirRows)...)
 				if err != nil {
 					return err
 				}

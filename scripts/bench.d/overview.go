@@ -113,7 +113,7 @@ func (p page) missesOther(it *item) bool {
 	return r == nil || p.misses(r, it)
 }
 
-// figures are the curves that scripts/plot draws.
+// figures are the curves that scripts/extra/plot draws.
 var figures = []struct{ file, title string }{
 	{"writers", "writers"},
 	{"streams", "streams of a process"},
@@ -154,7 +154,7 @@ func (d pages) curves(all []page) (string, error) {
 	if err := t.Render(); err != nil {
 		return "", err
 	}
-	return "\nHow costs grow, as `scripts/plot` draws it:\n\n" + w.String(), nil
+	return "\nHow costs grow, as `scripts/extra/plot` draws it:\n\n" + w.String(), nil
 }
 
 func (d pages) curvesOf(p page) string {

@@ -1,5 +1,5 @@
 // Package readers_test tests the commands that read logs on the systems and processors that have no
-// streams. scripts/platforms records logs on Linux, has this package write what the readers print of
+// streams. scripts/extra/platforms records logs on Linux, has this package write what the readers print of
 // them there, and runs it on the others.
 package readers_test
 
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 func corpus(t *testing.T, only ...string) []string {
 	t.Helper()
 	from := os.Getenv(corpusVar)
-	tracetest.Only(t, from != "", "by scripts/platforms")
+	tracetest.Only(t, from != "", "by scripts/extra/platforms")
 	t.Chdir(tracetest.Dir(t))
 	list, err := filepath.Glob(filepath.Join(from, "*.trace*"))
 	tracetest.OK(t, "logs", err)

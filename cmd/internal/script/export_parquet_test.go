@@ -312,7 +312,7 @@ func compareParquetLog(t *testing.T, dir string, env, selection []string, log st
 	return true
 }
 
-// keepParquet keeps a file and what it is compared with for scripts/parquet, which compares them as
+// keepParquet keeps a file and what it is compared with for scripts/extra/parquet, which compares them as
 // databases read the file.
 func keepParquet(t *testing.T, file string, events []byte, lost string) {
 	t.Helper()

@@ -26,7 +26,7 @@ func readFleet(t *testing.T, name string) string {
 	return string(b)
 }
 
-// The queries that sql.md shows are the files beside it, which scripts/parquet runs.
+// The queries that sql.md shows are the files beside it, which scripts/extra/parquet runs.
 func TestFleetQueries(t *testing.T) {
 	page, runs := readFleet(t, "sql.md"), map[string]bool{}
 	for _, b := range fencedBlock.FindAllStringSubmatch(page, -1) {
@@ -38,7 +38,7 @@ func TestFleetQueries(t *testing.T) {
 	if err != nil || len(files) != len(runs) {
 		t.Errorf("%d files of %d queries: %v", len(files), len(runs), err)
 	}
-	script, err := os.ReadFile(filepath.Join(fleetDir, "..", "..", "scripts", "parquet.d", "fleet.mjs"))
+	script, err := os.ReadFile(filepath.Join(fleetDir, "..", "..", "scripts", "extra", "parquet.d", "fleet.mjs"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,25 +13,25 @@ import (
 // readers are the commands that exist on every system: they read logs. The others need streams.
 var readers = []string{"ptrace-diff", "ptrace-dump", "ptrace-export", "ptrace-filter"}
 
-// platformsScript returns the values of an array in scripts/platforms.
+// platformsScript returns the values of an array in scripts/extra/platforms.
 func platformsScript(t *testing.T, array string) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "platforms"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "extra", "platforms"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := regexp.MustCompile(`(?m)^` + array + `=\(([^)]*)\)$`).FindSubmatch(text)
 	if m == nil {
-		t.Fatalf("scripts/platforms has no array %s", array)
+		t.Fatalf("scripts/extra/platforms has no array %s", array)
 	}
 	return strings.Fields(string(m[1]))
 }
 
-// The readers exist on each system that scripts/platforms builds for, and no other command elsewhere
+// The readers exist on each system that scripts/extra/platforms builds for, and no other command elsewhere
 // than on Linux.
 func TestCommandsOfPlatforms(t *testing.T) {
 	if list := platformsScript(t, "readers"); !slices.Equal(list, []string{"./cmd/ptrace-dump", "./cmd/ptrace-diff", "./cmd/ptrace-export", "./cmd/ptrace-filter"}) {
-		t.Errorf("scripts/platforms builds %q", list)
+		t.Errorf("scripts/extra/platforms builds %q", list)
 	}
 	for _, platform := range append(platformsScript(t, "often"), platformsScript(t, "rest")...) {
 		system, processor, _ := strings.Cut(platform, "/")
@@ -60,21 +60,21 @@ func TestCommandsOfPlatforms(t *testing.T) {
 	}
 }
 
-// The table of platforms names each system and processor that scripts/platforms builds or tests, says
+// The table of platforms names each system and processor that scripts/extra/platforms builds or tests, says
 // of each what the script does, and names no other one.
 func TestTableOfPlatforms(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "platforms", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "platforms"))
+	script, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "extra", "platforms"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	often, rest := platformsScript(t, "often"), platformsScript(t, "rest")
 	tested := map[string]string{"linux/386": "natively", "linux/arm64": "qemu", "linux/s390x": "qemu", "windows/amd64": "wine"}
 	if m := regexp.MustCompile(`(?m)^\(\(\$#\)\) \|\| platforms=\((.*)\)$`).FindSubmatch(script); m == nil || string(m[1]) != "386 arm64 s390x windows" {
-		t.Errorf("scripts/platforms tests %q", m)
+		t.Errorf("scripts/extra/platforms tests %q", m)
 	}
 	rows := map[string][]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\| `+"`([a-z0-9]+/[a-z0-9]+)`"+` \|(.*)\|$`).FindAllStringSubmatch(string(text), -1) {
@@ -99,6 +99,6 @@ func TestTableOfPlatforms(t *testing.T) {
 		}
 	}
 	for platform := range rows {
-		t.Errorf("%s is in the table, and scripts/platforms does not know it", platform)
+		t.Errorf("%s is in the table, and scripts/extra/platforms does not know it", platform)
 	}
 }

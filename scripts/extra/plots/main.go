@@ -1,4 +1,4 @@
-// Plots measures how costs grow and draws each curve as SVG. scripts/plot builds what it needs
+// Plots measures how costs grow and draws each curve as SVG. scripts/extra/plot builds what it needs
 // and starts it. It is a module of its own, so that the plotting library is not a
 // dependency of what is shipped.
 package main

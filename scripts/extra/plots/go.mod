@@ -1,4 +1,4 @@
-module github.com/posixtrace/posixtrace/scripts/plots
+module github.com/posixtrace/posixtrace/scripts/extra/plots
 
 go 1.26.0
 

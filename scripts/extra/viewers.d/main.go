@@ -1,5 +1,5 @@
 // Viewers loads the output of ptrace-dump --chrome into timeline viewers in a headless
-// browser and compares the slices they show with the file. scripts/viewers builds it and
+// browser and compares the slices they show with the file. scripts/extra/viewers builds it and
 // starts it.
 //
 // usage: viewers.d --browser=FILE --speedscope=DIRECTORY --out=DIRECTORY FILE.json...

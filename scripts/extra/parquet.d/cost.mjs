@@ -1,11 +1,11 @@
-// Prints what processor time the databases take for a million events: for scripts/parquet --cost.
+// Prints what processor time the databases take for a million events: for scripts/extra/parquet --cost.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { clickhouse, duckdb } from './engines.mjs'
 
-const docs = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '../../docs/fleet')
+const docs = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, '../../../docs/fleet')
 const dir = mkdtempSync(join(tmpdir(), 'cost-'))
 for (const file of process.argv.slice(2).filter(f => !f.endsWith('job.parquet'))) {
 	const [{ n }] = await duckdb.query(`SELECT count(*) AS n FROM '${file}'`)

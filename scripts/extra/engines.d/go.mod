@@ -1,6 +1,6 @@
-// The OpenTelemetry Collector for scripts/engines, and what compares: a module of its own, so that the
+// The OpenTelemetry Collector for scripts/extra/engines, and what compares: a module of its own, so that the
 // commands depend on none of it.
-module github.com/posixtrace/posixtrace/scripts/engines.d
+module github.com/posixtrace/posixtrace/scripts/extra/engines.d
 
 go 1.26.0
 

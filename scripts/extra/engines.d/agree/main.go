@@ -1,5 +1,5 @@
 // Program agree compares what Jaeger and a collector of log records have received with the logs
-// themselves. It is part of scripts/engines.
+// themselves. It is part of scripts/extra/engines.
 //
 // usage: agree ports N             prints N free ports of 127.0.0.1
 //

@@ -1,5 +1,5 @@
-// Jaeger for scripts/engines: a module of its own, because it needs an older Collector.
-module github.com/posixtrace/posixtrace/scripts/engines.d/jaeger
+// Jaeger for scripts/extra/engines: a module of its own, because it needs an older Collector.
+module github.com/posixtrace/posixtrace/scripts/extra/engines.d/jaeger
 
 go 1.26.0
 

@@ -1,6 +1,6 @@
 // Command p99 prints the nearest-rank p99 of the durations of a span over many logs, in nanoseconds, and
 // how many there are. It reads the logs with the package, and pairs begin and end by itself:
-// scripts/parquet compares it with the answer of a database.
+// scripts/extra/parquet compares it with the answer of a database.
 package main
 
 import (

@@ -139,7 +139,7 @@ func linkedOn() (list []linkage) {
 	return list
 }
 
-// uPlot is a script that the commands hold as a file. scripts/browser compares it with its release.
+// uPlot is a script that the commands hold as a file. A test in a browser compares it with its release.
 var uPlotDir = filepath.Join("..", "report", "page", "uplot")
 
 func uPlotVersion(t *testing.T) string {

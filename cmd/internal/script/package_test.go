@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// scripts/package and scripts/notes refuse what is no release before they build anything, with one
+// scripts/package and scripts/package.d/notes refuse what is no release before they build anything, with one
 // line. scripts/package --check tries the rest.
 func TestPackageRefuses(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
@@ -17,10 +17,10 @@ func TestPackageRefuses(t *testing.T) {
 	}
 	dir := t.TempDir()
 	tree := filepath.Join(dir, "tree")
-	if err := os.MkdirAll(filepath.Join(tree, "scripts"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(tree, "scripts", "package.d"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"package", "notes"} {
+	for _, name := range []string{"package", "package.d/notes"} {
 		text, err := os.ReadFile(filepath.Join(root, "scripts", name))
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func TestPackageRefuses(t *testing.T) {
 
 	for _, tag := range []string{"1.2.3", "v1.2", "v1.2.3.4", "v01.2.3", "v1.2.3-", "v1.2.3-rc.0", "v1.2.3-rc1", "v1.2.3-beta.1", "v1.2.3+x", "v1.2.3\nv1.2.3", "../v1.2.3", "v1.2.3;id", " v1.2.3"} {
 		refused("package: "+tag+": no version: vX.Y.Z or vX.Y.Z-rc.N is needed", 2, "scripts/package", "--tag="+tag, out)
-		refused("notes: "+tag+": no version: vX.Y.Z or vX.Y.Z-rc.N is needed", 2, "scripts/notes", tag)
+		refused("notes: "+tag+": no version: vX.Y.Z or vX.Y.Z-rc.N is needed", 2, "scripts/package.d/notes", tag)
 	}
 	refused("package: --tag: no version: vX.Y.Z or vX.Y.Z-rc.N is needed", 2, "scripts/package", "--tag=", out)
 	refused("package: v1.2.5: no tag of this commit", 1, "scripts/package", "--tag=v1.2.5", out)
@@ -91,7 +91,7 @@ func TestPackageRefuses(t *testing.T) {
 	}
 
 	for tag, want := range map[string]string{"v1.2.3": "### Commands\n\n- less old\n", "v0.9.0": "- old\n", "v1.3.0-rc.1": "- new\n"} {
-		if got, status := run("scripts/notes", tag); got != want || status != 0 {
+		if got, status := run("scripts/package.d/notes", tag); got != want || status != 0 {
 			t.Errorf("notes of %s: status %d, %q, want %q", tag, status, got, want)
 		}
 	}

@@ -33,8 +33,8 @@ func TestReleaseWorkflow(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	for _, d := range []string{"scripts", "bin", "temp"} {
-		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+	for _, d := range []string{"scripts/package.d", "bin", "temp"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,11 +44,11 @@ func TestReleaseWorkflow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	notes, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "notes"))
+	notes, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", "package.d", "notes"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	write("scripts/notes", string(notes))
+	write("scripts/package.d/notes", string(notes))
 	write("CHANGELOG.md", "# Changelog\n\n## Unreleased\n\n- new\n\n## 1.2.3\n\n- old\n")
 	write("scripts/package", `#!/bin/sh
 [ "$1" != --check ] || { [ -s "$2/SHA256SUMS" ] && echo checked >>calls; exit; }

@@ -2,7 +2,6 @@ package posixtrace
 
 import (
 	"os"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -33,7 +32,7 @@ func self() creator {
 	c := creator{proc: sys.SelfProc()}
 	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
 		c.command = strings.TrimSuffix(string(cmd), "\x00")
-		if rewrite := hook.CommandLine.Load(); rewrite != nil {
+		if rewrite := commandLine.Load(); rewrite != nil {
 			c.command = strings.Join((*rewrite)(strings.Split(c.command, "\x00")), "\x00")
 		}
 	}
@@ -73,35 +72,4 @@ func createFor(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, 
 func (c *conn) owned() bool {
 	k, ok := pinned.Load(c.id)
 	return ok && k == c || c.mem.Owner() == sys.SelfProc()
-}
-
-func at(p hook.Point) stream.Event { return stream.Event{PID: p.PID, TID: p.TID, Addr: p.Addr} }
-
-func init() {
-	hook.Create = func(by hook.Controller, pid int, attr, log any) (any, error) {
-		return createFor(by, pid, attr.(*Attr), log.(*os.File))
-	}
-	hook.Start = func(s any, p hook.Point) error {
-		return s.(*Stream).controlAt("posix_trace_start", at(p), start)
-	}
-	hook.Stop = func(s any, p hook.Point) error {
-		return s.(*Stream).controlAt("posix_trace_stop", at(p), stop)
-	}
-	hook.SetFilter = func(s, set, how any, p hook.Point) error {
-		const op = "posix_trace_set_filter"
-		f, err := s.(*Stream).newFilter(op, set.(EventSet), how.(FilterHow))
-		if err != nil {
-			return err
-		}
-		return s.(*Stream).controlAt(op, at(p), f)
-	}
-	hook.Clear = func(s any, around func(discard func())) error { return s.(*Stream).clearAround(around) }
-	hook.Shutdown = func(s any, p hook.Point) error { return s.(*Stream).shutdownAt(at(p)) }
-	hook.ForgetDirectory = forgetDir
-	hook.NextBatch = func(l, b any) error {
-		return l.(*Log).use("posix_trace_getnext_event", func(r *Reader) error {
-			defer runtime.KeepAlive(r)
-			return r.NextBatch(b.(*Batch))
-		})
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -137,17 +136,6 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 	ok := r.a.w.Record(0, &e, data)
 	runtime.KeepAlive(r)
 	return ok
-}
-
-func init() {
-	hook.Lose = func(r any, n uint64) { r.(*Recorder).lose(n) }
-	hook.Owe = func(r any, id uint32, owing bool) {
-		if r, ok := r.(*Recorder); ok {
-			r.owe(EventID(id), owing)
-			return
-		}
-		r.(*Process).owe(EventID(id), owing)
-	}
 }
 
 // lose is tool.Lose.

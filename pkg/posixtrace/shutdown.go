@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -37,7 +36,7 @@ func (s *Stream) shutdownAt(e stream.Event) error {
 		s.removeDead()
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	if f := hook.BeforeShutdown.Load(); f != nil {
+	if f := beforeShutdown.Load(); f != nil {
 		(*f)(s, 0)
 	}
 	if s.c.mem.HasLog && s.log == nil {
@@ -205,7 +204,7 @@ func removeStream(c *conn, locked bool) error {
 // recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is
 // dead. The caller holds no lock of the stream, and keeps the connection.
 func recordLastEvents(c *conn) {
-	f := hook.BeforeShutdown.Load()
+	f := beforeShutdown.Load()
 	if f == nil || c.dead() {
 		return
 	}

@@ -1,0 +1,68 @@
+package posixtrace
+
+import (
+	"os"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+)
+
+// toolCalls has the bodies of the functions of package tool as methods of the same names.
+type toolCalls struct{}
+
+func init() { hook.Calls = toolCalls{} }
+
+var (
+	// beforeShutdown is the function that tool.BeforeShutdown has set, or nil.
+	beforeShutdown atomic.Pointer[func(s *Stream, ended int64)]
+	// commandLine is the function that tool.RewriteCommandLine has set, or nil.
+	commandLine atomic.Pointer[func(argv []string) []string]
+)
+
+func (toolCalls) BeforeShutdown(f func(s *Stream, ended int64)) { beforeShutdown.Store(&f) }
+
+func (toolCalls) RewriteCommandLine(f func(argv []string) []string) { commandLine.Store(&f) }
+
+func (toolCalls) Create(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, error) {
+	return createFor(by, pid, attr, log)
+}
+
+func at(p hook.Point) stream.Event { return stream.Event{PID: p.PID, TID: p.TID, Addr: p.Addr} }
+
+func (toolCalls) Start(s *Stream, p hook.Point) error {
+	return s.controlAt("posix_trace_start", at(p), start)
+}
+
+func (toolCalls) Stop(s *Stream, p hook.Point) error {
+	return s.controlAt("posix_trace_stop", at(p), stop)
+}
+
+func (toolCalls) SetFilter(s *Stream, set EventSet, how FilterHow, p hook.Point) error {
+	const op = "posix_trace_set_filter"
+	f, err := s.newFilter(op, set, how)
+	if err != nil {
+		return err
+	}
+	return s.controlAt(op, at(p), f)
+}
+
+func (toolCalls) Clear(s *Stream, around func(discard func())) error { return s.clearAround(around) }
+
+func (toolCalls) Shutdown(s *Stream, p hook.Point) error { return s.shutdownAt(at(p)) }
+
+func (toolCalls) ForgetDirectory() { forgetDir() }
+
+func (toolCalls) NextBatch(l *Log, b *Batch) error {
+	return l.use("posix_trace_getnext_event", func(r *Reader) error {
+		defer runtime.KeepAlive(r)
+		return r.NextBatch(b)
+	})
+}
+
+func (toolCalls) Lose(r *Recorder, n uint64) { r.lose(n) }
+
+func (toolCalls) OweRecorder(r *Recorder, id EventID, owing bool) { r.owe(id, owing) }
+
+func (toolCalls) OweProcess(p *Process, id EventID, owing bool) { p.owe(id, owing) }

@@ -1,14 +1,18 @@
 package posixtrace
 
 import (
+	"errors"
 	"runtime"
 	"strings"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
+
+var errDead = errors.New("the stream was shut down")
 
 // Attach connects to an active stream of the same user by its name or, if the argument contains a
 // slash, by the path of its file (StreamInfo.Path). A stream that an ended process has left behind
@@ -19,21 +23,21 @@ import (
 func Attach(nameOrPath string) (*Stream, error) {
 	const op = "Attach"
 	if strings.Contains(nameOrPath, "/") {
-		c, err := openPath(nameOrPath)
+		c, err := conn.OpenPath(nameOrPath)
 		if err != nil {
 			return nil, fail(op, err, syscall.EINVAL)
 		}
-		if c.dead() {
-			cut := c.cut()
-			c.release()
+		if c.Dead() {
+			cut := c.Cut()
+			c.Release()
 			if cut {
-				return nil, fail(op, errCut, syscall.EIO)
+				return nil, fail(op, conn.ErrCut, syscall.EIO)
 			}
 			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
 		}
-		if c.orphaned() {
+		if c.Orphaned() {
 			err := shutdownOrphan(c, false)
-			c.release()
+			c.Release()
 			if err != nil {
 				return nil, fail(op, err, syscall.EIO)
 			}
@@ -41,13 +45,13 @@ func Attach(nameOrPath string) (*Stream, error) {
 		}
 		return newStream(c), nil
 	}
-	var living, stale []*conn
+	var living, stale []*conn.Conn
 	var other error // of a stream of another version
-	err := eachStream(func(c *conn) error {
+	err := eachStream(func(c *conn.Conn) error {
 		switch {
-		case c.mem.Name != nameOrPath:
-			c.release()
-		case c.stale():
+		case c.Mem.Name != nameOrPath:
+			c.Release()
+		case c.Stale():
 			stale = append(stale, c)
 		default:
 			living = append(living, c)
@@ -73,7 +77,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 	}
 	for _, c := range append(living, stale...) {
 		if err != nil || c != found[0] {
-			c.release()
+			c.Release()
 		}
 	}
 	if err != nil {
@@ -98,11 +102,11 @@ func (s *Stream) Adopt(pid int) error {
 	if s.isClosed() {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	m := s.c.mem
+	m := s.c.Mem
 	if m.Target().PID != 0 {
 		return einval(op, "the stream traces process %d already", m.Target().PID)
 	}
-	unlock, err := s.c.dir.Lock()
+	unlock, err := s.c.Dir.Lock()
 	if err != nil {
 		return fail(op, err, syscall.EINVAL)
 	}
@@ -113,17 +117,17 @@ func (s *Stream) Adopt(pid int) error {
 		flags |= registry.Inherit
 	}
 	// Make the child's page before the removal of the entry that the child may inherit.
-	page, err := s.c.dir.Page(p, true)
+	page, err := s.c.Dir.Page(p, true)
 	if err == nil {
 		// A child that another process started inherits no entry of a stream without inheritance,
 		// and would register its names in a family of its own. A child that has registered names
 		// keeps its family.
 		page.SetFamily(m.Family())
-		err = page.Attach(s.c.id, flags)
+		err = page.Attach(s.c.ID, flags)
 		page.Close()
 	}
-	if own, e := s.c.dir.Page(sys.SelfProc(), false); e == nil {
-		own.Detach(s.c.id)
+	if own, e := s.c.Dir.Page(sys.SelfProc(), false); e == nil {
+		own.Detach(s.c.ID)
 		own.Close()
 	}
 	return fail(op, err, syscall.EAGAIN)
@@ -144,7 +148,7 @@ func (s *Stream) Handover(pid int) error {
 		return fail(op, err, syscall.ESRCH)
 	}
 	return s.control(op, func(m *stream.Mem, w *stream.Writer, e stream.Event) error {
-		s.c.unpin()
+		s.c.Unpin()
 		m.SetHeld(false)
 		m.SetOwner(p)
 		if !m.HasLog {

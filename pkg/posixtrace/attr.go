@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
@@ -214,12 +215,12 @@ func (s *Stream) Attr() (StreamAttr, error) {
 	if s.isClosed() {
 		return StreamAttr{}, fail("posix_trace_get_attr", s.whyClosed(), syscall.EINVAL)
 	}
-	return s.c.attr(), nil
+	return attrOf(s.c), nil
 }
 
-// attr returns the stream's attributes.
-func (c *conn) attr() StreamAttr {
-	m := c.mem
+// attrOf returns the attributes of a stream.
+func attrOf(c *conn.Conn) StreamAttr {
+	m := c.Mem
 	a := StreamAttr{
 		Name: m.Name, StreamFullPolicy: policy(m.Policy), LogFullPolicy: policy(m.LogPolicy),
 		StreamSize: m.MinSize, MaxDataSize: m.MaxData, LogSize: m.LogMax,

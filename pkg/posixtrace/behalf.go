@@ -40,7 +40,7 @@ func self() creator {
 }
 
 // createFor creates a stream for another process, which controls it through this one. That process is
-// the owner, and this one holds the stream (conn.pin): the death of either orphans it, and any
+// the owner, and this one holds the stream (conn.Pin): the death of either orphans it, and any
 // process may complete it then, as if its creator had no helper. No other process can complete a log
 // that is no regular file: such a stream lives as long as this process.
 func createFor(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, error) {
@@ -66,10 +66,4 @@ func createFor(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, 
 	}
 	s, err := create(p, attr, log, c)
 	return s, fail(op, err, syscall.ENOMEM)
-}
-
-// owned reports whether this process holds the stream as its owner or for it.
-func (c *conn) owned() bool {
-	k, ok := pinned.Load(c.id)
-	return ok && k == c || c.mem.Owner() == sys.SelfProc()
 }

@@ -243,11 +243,11 @@ func (h *nthFail) shutdown(p FullPolicy, k failing) bool {
 	numbers(h.id, 0, 40, 100)
 	tracetest.Check(s.Flush() == nil, "Flush")
 	numbers(h.id, 40, 140, 200)
-	m := s.c.mem
+	m := s.c.Mem
 	h.arm(k)
 	err := s.Shutdown()
 	hit := h.disarm("shutdown", k, err)
-	_, e := os.Stat(s.c.path)
+	_, e := os.Stat(s.c.Path)
 	tracetest.Check(os.IsNotExist(e), "the stream is left: %v", e)
 	st := toStatus(m.Status(false))
 	n := h.read(path, 180, int(st.LogLost), err == nil)

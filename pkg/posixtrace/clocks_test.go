@@ -59,7 +59,7 @@ func init() {
 		began := time.Now()
 		s, err := CreateWithLog(0, &Attr{Inheritance: InheritChildren, LogFullPolicy: PolicyAppend, StreamFullPolicy: PolicyUntilFull}, f)
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
-		tracetest.Check((s.c.mem.Clock == stream.ClockTicks) == counter, "clock %d", s.c.mem.Clock)
+		tracetest.Check((s.c.Mem.Clock == stream.ClockTicks) == counter, "clock %d", s.c.Mem.Clock)
 		s.Start()
 		id, err := OpenEventID("tick")
 		tracetest.Check(err == nil, "OpenEventID: %v", err)
@@ -70,7 +70,7 @@ func init() {
 		}
 		for _, off := range []string{"86400", "0", behind(), "3000000"} {
 			event()
-			cmd := exec.Command("unshare", "--time", "--monotonic", off, "--boottime", off, "--fork", "--kill-child", "--", os.Args[0], s.c.path, strconv.Itoa(n))
+			cmd := exec.Command("unshare", "--time", "--monotonic", off, "--boottime", off, "--fork", "--kill-child", "--", os.Args[0], s.c.Path, strconv.Itoa(n))
 			cmd.Env = append(os.Environ(), tracetest.HelperVar+"=clocks-inside", tracetest.Quick)
 			out, err := cmd.CombinedOutput()
 			tracetest.Check(err == nil && string(out) == "ok\n", "%s: %v %s", off, err, out)

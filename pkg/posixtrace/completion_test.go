@@ -45,14 +45,14 @@ var completions = []completion{
 		s := logOf(t, pid, attr, path)
 		return s, func() {
 			size := sizeOf(t, path) // a reader of a live log would recover the dead
-			tracetest.Wait(t, "an automatic flush", func() bool { return sizeOf(t, path) > size || !s.c.mem.Pending() })
+			tracetest.Wait(t, "an automatic flush", func() bool { return sizeOf(t, path) > size || !s.c.Mem.Pending() })
 			tracetest.OK(t, "Shutdown", s.Shutdown())
 		}
 	}},
 	{"other", 0, false, func(t *testing.T, pid int, attr *Attr, path string) (*Stream, func()) {
 		s := logOf(t, pid, attr, path)
 		return s, func() {
-			other, err := Attach(s.c.path)
+			other, err := Attach(s.c.Path)
 			tracetest.OK(t, "Attach", err)
 			tracetest.OK(t, "Shutdown", other.Shutdown())
 		}
@@ -106,7 +106,7 @@ var completions = []completion{
 				t.Fatal(err)
 			}
 			tracetest.Wait(t, "the end of the stream", func() bool {
-				_, err := os.Stat(s.c.path)
+				_, err := os.Stat(s.c.Path)
 				return errors.Is(err, os.ErrNotExist)
 			})
 		}
@@ -164,7 +164,7 @@ func init() {
 		s, err := CreateWithLog(pid, midwayAttr(FullPolicy(policy)), f)
 		tracetest.Check(err == nil, "%v", err)
 		tracetest.Check(s.Start() == nil, "Start")
-		fmt.Println(s.c.path)
+		fmt.Println(s.c.Path)
 		select {}
 	}
 }
@@ -262,7 +262,7 @@ func testCompletion(t *testing.T, end completion, how middle, policy FullPolicy,
 	w := startMidway(t, inC)
 	s, complete := end.start(t, w.c.PID, midwayAttr(policy), path)
 	w.record(n)
-	w.hold(s.c.mem, 0)
+	w.hold(s.c.Mem, 0)
 	how.enter(t, w)
 	complete()
 	checkComplete(t, path, n)

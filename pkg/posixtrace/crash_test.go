@@ -20,6 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
@@ -457,7 +458,7 @@ func (h *crash) works(s *Stream, seen *crashSeen) {
 // swept checks that the next create finds, or leaves, nothing of the killed processes.
 func (h *crash) swept() {
 	h.t.Helper()
-	dir, err := openDir()
+	dir, err := conn.OpenDir()
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -603,7 +604,7 @@ func TestCrashTargetsOfLogs(t *testing.T) {
 func TestCrashAnalyzers(t *testing.T) {
 	h := newCrash(t)
 	s := h.stream()
-	path := s.c.path
+	path := s.c.Path
 	target := h.spawn("crash-target")
 	target.run.Store(1)
 	kills, ready := uint64(0), h.spawn("crash-analyzer", path)
@@ -662,14 +663,14 @@ func TestCrashControllers(t *testing.T) {
 	var seen crashSeen
 	target := h.spawn("crash-target")
 	target.run.Store(1)
-	ready := h.spawn("crash-control", s.c.path)
+	ready := h.spawn("crash-control", s.c.Path)
 	for range crashKills() * 20 / 100 {
 		v := ready
 		if h.next == cells-1 {
 			h.next = 1
 		}
 		h.clean()
-		ready = h.spawn("crash-control", s.c.path)
+		ready = h.spawn("crash-control", s.c.Path)
 		if h.rng.IntN(5) > 0 {
 			h.wait(v, "a controller", func() bool { return v.ready.Load() > 0 })
 		}

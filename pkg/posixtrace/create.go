@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -19,7 +20,6 @@ const generation = "posixtrace 1"
 const maxLog = 1 << 40
 
 var (
-	errSlots     = sys.Wrap("too many writers on one stream", syscall.EAGAIN)
 	errNameInUse = sys.Wrap("an active stream has this name", syscall.EEXIST)
 	errPolicy    = errors.New("full policy not allowed for")
 	errFlushOnly = errors.New("the policy flush needs a log")
@@ -196,7 +196,7 @@ func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 	if k.cfg, err = resolve(&k.attr, log, by); err != nil {
 		return nil, err
 	}
-	if k.dir, err = openDir(); err != nil {
+	if k.dir, err = conn.OpenDir(); err != nil {
 		return nil, err
 	}
 	if log != nil {
@@ -230,7 +230,7 @@ func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 func (k *creation) make(p sys.Proc) (*Stream, error) {
 	unlock, err := k.dir.Lock()
 	if err != nil {
-		return nil, ofDir(err)
+		return nil, conn.OfDir(err)
 	}
 	defer unlock()
 	on, flags := p, registry.Self
@@ -279,7 +279,7 @@ func (k *creation) startLog(s *Stream) error {
 		m.Kill()
 		return nil
 	})
-	removeStream(s.c, false)
+	conn.Remove(s.c, false)
 	s.closeLocked()
 	return err
 }
@@ -289,7 +289,7 @@ func (k *creation) startLog(s *Stream) error {
 func (k *creation) openPage(on sys.Proc) error {
 	made, err := tidyUp(k.dir, k.takeRoom)
 	if err != nil {
-		return ofDir(err)
+		return conn.OfDir(err)
 	}
 	if k.attr.Exclusive {
 		if err := nameFree(k.dir, k.cfg.Name); err != nil {
@@ -332,7 +332,7 @@ func (k *creation) newFile() (err error) {
 
 // noRoom is the error of a creation for which the trace directory has no room.
 func (k *creation) noRoom(err error) error {
-	return ofDir(noRoom(k.dir, k.attr.streamSize(k.log != nil), err))
+	return conn.OfDir(noRoom(k.dir, k.attr.streamSize(k.log != nil), err))
 }
 
 // format formats the file and makes the stream, which no other process can find yet.
@@ -353,14 +353,14 @@ func (k *creation) format(p sys.Proc) (*Stream, error) {
 	m.SetTarget(p)
 	m.SetFamily(k.page.Family())
 	m.SetLogHeld(k.attr.HoldLog)
-	s := newStream(newConn(k.dir, k.file, m, k.path))
+	s := newStream(conn.New(k.dir, k.file, m, k.path))
 	s.madeRoom = k.made
 	return s, nil
 }
 
 // publish makes the stream visible to other processes and enters it into the page.
 func (k *creation) publish(s *Stream, flags registry.Flags) (err error) {
-	s.c.pin()
+	s.c.Pin()
 	if err = k.dir.Publish(k.id); err == nil {
 		if err = k.page.Attach(k.id, flags); err != nil {
 			k.dir.RemoveStream(k.id)
@@ -372,9 +372,9 @@ func (k *creation) publish(s *Stream, flags registry.Flags) (err error) {
 		err = fmt.Errorf("stream %s: %w", k.path, registry.ErrGone)
 	}
 	if err != nil {
-		s.c.unpin()
+		s.c.Unpin()
 	}
-	return ofDir(err)
+	return conn.OfDir(err)
 }
 
 // undo removes the files of a creation that failed after newFile.

@@ -217,14 +217,14 @@ func TestCutStreamWithoutState(t *testing.T) {
 		s, other, info := harmed(t, &tracetest.Child{}, &Attr{StreamSize: 64 << 10, LogFullPolicy: PolicyAppend}, logged, filepath.Join(t.TempDir(), "cut.trace"))
 		var elsewhere atomic.Uint64
 		for _, s := range []*Stream{s, other} {
-			s.c.guard.WhenCut(&elsewhere, 0)
+			s.c.Guard.WhenCut(&elsewhere, 0)
 		}
 		if err := os.Truncate(info.Path, 0); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range []*Stream{s, other} {
-			if s.c.checkCut(); s.c.mem.State() != 0 {
-				t.Fatalf("the state is %x, not that of zeros", s.c.mem.State())
+			if s.c.CheckCut(); s.c.Mem.State() != 0 {
+				t.Fatalf("the state is %x, not that of zeros", s.c.Mem.State())
 			}
 		}
 		if _, err := other.Status(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.EIO) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"syscall"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 )
 
 // Error is the error of every call of this package, except where io.EOF or ErrUnavailable is
@@ -52,25 +54,12 @@ var ErrUnavailable = errors.New("no event available")
 // written, or has no room. $PTRACE_DIR names another directory. Extension.
 var ErrDirectory = errors.New("the trace directory cannot be used")
 
-// dirError is an error about the trace directory.
-type dirError struct{ err error }
+// directoryError is the cause of an error of the trace directory. It matches ErrDirectory.
+type directoryError struct{ err error }
 
-func (e *dirError) Error() string        { return e.err.Error() }
-func (e *dirError) Unwrap() error        { return e.err }
-func (e *dirError) Is(target error) bool { return target == ErrDirectory }
-
-// ofDir marks an error of the trace directory. An ended process and a limit of the package are none.
-func ofDir(err error) error {
-	for _, no := range []syscall.Errno{syscall.ESRCH, syscall.EAGAIN, syscall.EEXIST, syscall.ESTALE} {
-		if errors.Is(err, no) {
-			return err
-		}
-	}
-	if err == nil {
-		return nil
-	}
-	return &dirError{err}
-}
+func (e directoryError) Error() string        { return e.err.Error() }
+func (e directoryError) Unwrap() error        { return e.err }
+func (e directoryError) Is(target error) bool { return target == ErrDirectory }
 
 // closedError is the error of a handle after its Close. It matches os.ErrClosed and EINVAL.
 type closedError string
@@ -101,10 +90,11 @@ func fail(op string, err error, def syscall.Errno) error {
 	if errors.As(err, &e) {
 		return &Error{Op: op, Err: e.Err, Cause: e.Cause}
 	}
-	var no syscall.Errno
-	if errors.As(err, &no) {
-		return &Error{Op: op, Err: no, Cause: err}
+	var dir *conn.DirError
+	if errors.As(err, &dir) {
+		err = directoryError{err}
 	}
+	errors.As(err, &def)
 	return &Error{Op: op, Err: def, Cause: err}
 }
 

@@ -97,7 +97,7 @@ func record(id EventID, data []byte) {
 		w.Append(processor, event.ID(id), stream.Who(w.PID(), uint32(tid)), addr, ticks, data)
 	} else {
 		for _, a := range t.streams {
-			a.w.Append(processor, event.ID(id), stream.Who(a.w.PID(), uint32(tid)), addr, ticks, data)
+			a.Writer.Append(processor, event.ID(id), stream.Who(a.Writer.PID(), uint32(tid)), addr, ticks, data)
 		}
 	}
 	runtime.KeepAlive(t)

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
@@ -110,10 +111,10 @@ func (s *Stream) EventID(name string) (EventID, error) {
 		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
 	}
 	// The name counts against the limit of the traced process (MAP-09).
-	if p := s.c.mem.Target(); p.PID != 0 {
-		if page, err := s.c.dir.Page(p, false); err == nil {
+	if p := s.c.Mem.Target(); p.PID != 0 {
+		if page, err := s.c.Dir.Page(p, false); err == nil {
 			defer page.Close()
-			pr := &proc{dir: s.c.dir, page: page, names: names}
+			pr := &proc{dir: s.c.Dir, page: page, names: names}
 			id, err := pr.eventID(name)
 			return id, fail(op, err, syscall.ENOMEM)
 		}
@@ -151,25 +152,7 @@ func (s *Stream) OpenSystemEventIDs(list ...string) ([]EventID, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.EINVAL)
 	}
-	d, family := s.c.dir, s.c.mem.Family()
-	// Open the family's streams once for all names: there may be hundreds of names and a few streams.
-	var conns []*conn
-	opened := false
-	names.BeforePublish(func(id event.ID, name string) {
-		if !opened { // under the lock of the names: later streams have no patterns yet
-			conns, opened = familyStreams(d, family), true
-		}
-		for _, c := range conns {
-			c.mem.Decide(id, name)
-		}
-	})
-	defer func() {
-		names.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
-		for _, c := range conns {
-			c.release()
-		}
-	}()
-	found, err := names.OpenSystem(list)
+	found, err := conn.OpenSystemNames(names, s.c.Dir, s.c.Mem.Family(), list)
 	if err != nil {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}

@@ -56,7 +56,7 @@ func (s *Stream) Filter() (EventSet, error) {
 	if s.isClosed() {
 		return EventSet{}, fail("posix_trace_get_filter", s.whyClosed(), syscall.EINVAL)
 	}
-	return EventSet{s.c.mem.Filter()}, nil
+	return EventSet{s.c.Mem.Filter()}, nil
 }
 
 // FilterOp is one step of FilterOps. It changes the filter by the types of Set and by the types
@@ -145,42 +145,4 @@ func (s *Stream) whileUnnamed(f func()) {
 	if !done {
 		f()
 	}
-}
-
-// openNames opens the names of a family. A new name passes the filters of the family's streams
-// before any process can use it.
-func openNames(d *registry.Dir, family uint64) (*registry.Names, error) {
-	n, err := d.Names(family)
-	if err != nil {
-		return nil, err
-	}
-	n.BeforePublish(func(id event.ID, name string) { applyPatterns(d, family, id, name) })
-	return n, nil
-}
-
-// applyPatterns applies the patterns of all streams of a family to a new event type.
-func applyPatterns(d *registry.Dir, family uint64, id event.ID, name string) {
-	for _, c := range familyStreams(d, family) {
-		c.mem.Decide(id, name)
-		c.release()
-	}
-}
-
-// familyStreams opens the streams that use the names of a family.
-func familyStreams(d *registry.Dir, family uint64) (conns []*conn) {
-	ids, err := d.StreamIDs()
-	if err != nil {
-		return nil
-	}
-	for _, sid := range ids {
-		c, err := openStream(d, sid)
-		switch {
-		case err != nil:
-		case c.mem.Family() != family:
-			c.release()
-		default:
-			conns = append(conns, c)
-		}
-	}
-	return conns
 }

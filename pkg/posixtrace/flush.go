@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
@@ -18,7 +19,7 @@ func (s *Stream) Flush() error {
 	if s.isClosed() {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	m := s.c.mem
+	m := s.c.Mem
 	if !m.HasLog {
 		return einval(op, "a stream without log")
 	}
@@ -36,16 +37,16 @@ func (s *Stream) RequestFlush() error {
 	if s.isClosed() {
 		return fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	if !s.c.mem.HasLog {
+	if !s.c.Mem.HasLog {
 		return einval(op, "a stream without log")
 	}
 	if s.log != nil {
 		return s.Flush()
 	}
-	if s.c.orphaned() {
+	if s.c.Orphaned() {
 		return fail(op, s.shutdownOrphan(), syscall.EIO)
 	}
-	s.c.mem.AskFlush()
+	s.c.Mem.AskFlush()
 	return nil
 }
 
@@ -62,7 +63,7 @@ func (s *Stream) flushLocked(sync bool) error {
 		m.Restart(w)
 		return nil
 	})
-	if err == nil && (sync || s.c.mem.Sync()) {
+	if err == nil && (sync || s.c.Mem.Sync()) {
 		err = s.log.sync()
 	}
 	return err
@@ -71,7 +72,7 @@ func (s *Stream) flushLocked(sync bool) error {
 // waitServed waits until the owner has served the request with that ticket.
 func (s *Stream) waitServed(op string, ticket uint32) error {
 	defer runtime.KeepAlive(s)
-	m := s.c.mem
+	m := s.c.Mem
 	for wait := pollBusy; ; wait = min(2*wait, pollIdle) {
 		if no, done := m.FlushDone(ticket); done {
 			if no == 0 {
@@ -80,13 +81,13 @@ func (s *Stream) waitServed(op string, ticket uint32) error {
 			return &Error{Op: op, Err: syscall.Errno(no)}
 		}
 		// The owner may have noticed a truncated file that this process has not.
-		if s.c.checkCut(); s.c.cut() {
-			return fail(op, errCut, syscall.EIO)
+		if s.c.CheckCut(); s.c.Cut() {
+			return fail(op, conn.ErrCut, syscall.EIO)
 		}
-		if s.c.dead() {
+		if s.c.Dead() {
 			return nil // a shutdown flushes
 		}
-		if s.c.orphaned() {
+		if s.c.Orphaned() {
 			return fail(op, s.shutdownOrphan(), syscall.EIO)
 		}
 		select {
@@ -109,18 +110,18 @@ func (s *Stream) Sync() error {
 	}
 	if s.log != nil {
 		err := s.flushLocked(true)
-		return fail(op, cmp.Or(err, s.c.syncName()), syscall.EIO)
+		return fail(op, cmp.Or(err, s.c.SyncName()), syscall.EIO)
 	}
 	var err error
 	for again := true; again && err == nil; {
-		ticket := s.c.mem.AskSync()
+		ticket := s.c.Mem.AskSync()
 		err = s.waitServed(op, ticket)
-		again = !s.c.mem.Synced(ticket) && !s.isClosed()
+		again = !s.c.Mem.Synced(ticket) && !s.isClosed()
 	}
 	if err == nil && s.isClosed() {
-		err = s.c.syncLog() // the owner shut the stream down instead
+		err = s.c.SyncLog() // the owner shut the stream down instead
 	}
-	return fail(op, cmp.Or(err, s.c.syncName()), syscall.EIO)
+	return fail(op, cmp.Or(err, s.c.SyncName()), syscall.EIO)
 }
 
 // SetSync sets whether each later flush, of any process, and Shutdown return only when the log is on its
@@ -132,7 +133,7 @@ func (s *Stream) SetSync(on bool) error {
 	if err := s.syncable("SetSync"); err != nil {
 		return err
 	}
-	s.c.mem.SetSync(on)
+	s.c.Mem.SetSync(on)
 	if !on {
 		return nil
 	}
@@ -151,9 +152,9 @@ func (s *Stream) syncable(op string) error {
 	switch {
 	case s.isClosed():
 		return fail(op, errClosed, syscall.EINVAL)
-	case !s.c.mem.HasLog:
+	case !s.c.Mem.HasLog:
 		return einval(op, "a stream without log")
-	case !s.c.mem.LogFile:
+	case !s.c.Mem.LogFile:
 		return einval(op, "the log is not a regular file")
 	}
 	return nil
@@ -176,7 +177,7 @@ func (s *Stream) BeginLog() error {
 		return s.log.begin()
 	})
 	s.mu.Unlock()
-	if err == nil && s.c.mem.Sync() {
+	if err == nil && s.c.Mem.Sync() {
 		return s.Sync()
 	}
 	return fail(op, err, syscall.EIO)

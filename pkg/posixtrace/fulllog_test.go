@@ -23,7 +23,7 @@ func numbered(t *testing.T, s *Stream, total int) (n int) {
 			t.Fatal(err)
 		}
 		// A full stream loses events rather than flush: one flush is to fill the log.
-		r.a.w.OnFull = nil
+		r.a.Writer.OnFull = nil
 		recs = append(recs, r)
 		defer r.Close()
 	}
@@ -117,7 +117,7 @@ func TestFullLogSplitsEventsOfOneTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	rec.a.w.OnFull = nil
+	rec.a.Writer.OnFull = nil
 	id, err := OpenEventID("numbered.event")
 	if err != nil {
 		t.Fatal(err)

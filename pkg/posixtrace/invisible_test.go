@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
@@ -245,7 +246,7 @@ func hiddenLook(args []string) {
 	target, _ := strconv.Atoi(args[1])
 	owner, _ := strconv.Atoi(args[2])
 	alive := args[4] == "true"
-	d, err := openDir()
+	d, err := conn.OpenDir()
 	tracetest.Check(err == nil, "openDir: %v", err)
 	if alive && view.attr.Cloneflags == 0 {
 		for _, pid := range []int{target, owner} {

@@ -21,11 +21,19 @@ import (
 // needs the pointer any more, which can be before the end of its last call. So every method
 // that uses mapped memory keeps its receiver alive until it is done.
 func TestMethodsKeepReceiversAlive(t *testing.T) {
-	handles := map[string]bool{"Stream": true, "Recorder": true, "Process": true, "Reader": true, "attachment": true, "table": true}
-	mapped := map[string]bool{"c": true, "mem": true, "w": true, "a": true, "streams": true, "ctl": true}
+	handles := map[string]bool{"Stream": true, "Recorder": true, "Process": true, "Reader": true, "Attachment": true, "table": true}
+	mapped := map[string]bool{"c": true, "mem": true, "w": true, "a": true, "streams": true, "ctl": true,
+		"Conn": true, "Mem": true, "Writer": true}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, inner := range []string{"conn"} {
+		more, err := filepath.Glob(filepath.Join("internal", inner, "*.go"))
+		if err != nil || len(more) == 0 {
+			t.Fatalf("internal/%s: %d files: %v", inner, len(more), err)
+		}
+		files = append(files, more...)
 	}
 	looked := 0
 	for _, name := range files {
@@ -96,7 +104,7 @@ func init() {
 		check(s.Start())
 		id, err := OpenEventID("collected")
 		check(err)
-		path := s.c.path
+		path := s.c.Path
 		go func() {
 			for {
 				runtime.GC()
@@ -134,10 +142,10 @@ func init() {
 		}
 		for range 2 {
 			r := recorder()
-			r.a.w.OnFull = wait
+			r.a.Writer.OnFull = wait
 			go r.Record(ev, nil)
 			p := process()
-			p.streams[0].w.OnFull = wait
+			p.streams[0].Writer.OnFull = wait
 			go p.Event(id, nil)
 			time.Sleep(100 * time.Millisecond)
 		}

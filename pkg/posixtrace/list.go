@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -35,9 +36,9 @@ type StreamInfo struct {
 // Errors: those of the trace directory (ErrDirectory). Extension.
 func List() ([]StreamInfo, error) {
 	var list []StreamInfo
-	err := eachStream(func(c *conn) error {
-		list = append(list, c.info())
-		c.release()
+	err := eachStream(func(c *conn.Conn) error {
+		list = append(list, infoOf(c))
+		c.Release()
 		return nil
 	}, func(s StreamInfo) { list = append(list, s) })
 	slices.SortFunc(list, func(a, b StreamInfo) int {
@@ -49,10 +50,22 @@ func List() ([]StreamInfo, error) {
 	return list, fail("List", err, syscall.EIO)
 }
 
+// infoOf describes a stream.
+func infoOf(c *conn.Conn) StreamInfo {
+	m := c.Mem
+	st := m.Status(false)
+	i := StreamInfo{
+		Name: m.Name, Path: c.Path, PID: int(m.Target().PID), Owner: int(m.Owner().PID),
+		LogPath: m.LogPath, CreateTime: m.Created(), Stale: c.Stale(),
+	}
+	i.Status, i.Full = runStatus(st.Running), fullStatus(st.Full)
+	return i
+}
+
 // eachStream calls f for every active stream of the user, and shuts down streams of dead owners. f
 // releases the connection or keeps it. For streams of other versions, eachStream calls foreign.
-func eachStream(f func(c *conn) error, foreign func(StreamInfo)) error {
-	d, err := openDir()
+func eachStream(f func(c *conn.Conn) error, foreign func(StreamInfo)) error {
+	d, err := conn.OpenDir()
 	if err != nil {
 		return err
 	}
@@ -61,7 +74,7 @@ func eachStream(f func(c *conn) error, foreign func(StreamInfo)) error {
 		return err
 	}
 	for _, id := range ids {
-		c, err := openStream(d, id)
+		c, err := conn.Open(d, id)
 		if errors.Is(err, stream.ErrFormat) {
 			discard(d, id)
 		}
@@ -73,10 +86,10 @@ func eachStream(f func(c *conn) error, foreign func(StreamInfo)) error {
 		if err != nil {
 			continue // removed meanwhile, or not a stream
 		}
-		if c.dead() || c.orphaned() {
+		if c.Dead() || c.Orphaned() {
 			// If the log cannot be completed now, for example on a full disk, a later call retries.
 			shutdownOrphanSoon(c)
-			c.release()
+			c.Release()
 			continue
 		}
 		if err := f(c); err != nil {

@@ -110,7 +110,7 @@ func liveOrder(b *testing.B, processes, goroutines int) {
 		}
 	}
 	b.ReportMetric(float64(disordered), "disordered")
-	b.ReportMetric(float64(s.c.mem.Late()), "late")
+	b.ReportMetric(float64(s.c.Mem.Late()), "late")
 	b.ReportMetric(float64(read), "read")
 }
 

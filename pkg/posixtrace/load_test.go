@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 )
 
 func init() {
@@ -59,10 +61,8 @@ func footprintNow(t *testing.T) (f footprint) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swept.mu.Lock()
-	defer swept.mu.Unlock()
 	return footprint{
-		runtime.NumGoroutine(), len(fds), strings.Count(string(maps), os.Getenv("PTRACE_DIR")), len(files), len(swept.conns),
+		runtime.NumGoroutine(), len(fds), strings.Count(string(maps), os.Getenv("PTRACE_DIR")), len(files), conn.SweptStreams(),
 		statusNumber(string(status), "RssAnon:"),
 	}
 }

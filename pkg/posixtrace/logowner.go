@@ -37,7 +37,7 @@ func newLogOwner(s *Stream, f *os.File, hold bool, by creator) (*logOwner, error
 	}
 	o := &logOwner{logWriter: w, by: by, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
 	o.s.Store(s)
-	if o.stall = logStall; s.c.mem.LogFile {
+	if o.stall = logStall; s.c.Mem.LogFile {
 		o.stall = deviceStall
 	}
 	return o, nil
@@ -135,13 +135,13 @@ func pollUsed(used, all int) time.Duration {
 func (o *logOwner) run() {
 	defer close(o.done)
 	defer o.alarm.Close()
-	m := o.c.mem
+	m := o.c.Mem
 	wait := pollBusy
 	seq := m.Seq()
 	last, recovered := time.Now(), time.Time{}
 	failed := false
 	for o.alarm.Wait(wait) {
-		if o.c.checkCut(); m.ShutdownWanted() || o.c.cut() {
+		if o.c.CheckCut(); m.ShutdownWanted() || o.c.Cut() {
 			if m.ShutdownWanted() {
 				// A process that shuts the stream down gets its events in the log, held back or not.
 				o.held.Store(false)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -20,7 +20,7 @@ import (
 
 // logWriter moves a stream's events to its log.
 type logWriter struct {
-	c     *conn
+	c     *conn.Conn
 	names *registry.Names
 	log   *tracelog.Writer // nil before begin
 	super *tracelog.Super
@@ -66,8 +66,8 @@ func dupLog(log *os.File, policy uint8) (dup *os.File, enter func(*stream.Config
 }
 
 // newSuper describes a stream in the head of its log.
-func newSuper(c *conn) *tracelog.Super {
-	m := c.mem
+func newSuper(c *conn.Conn) *tracelog.Super {
+	m := c.Mem
 	host, _ := os.Hostname()
 	return &tracelog.Super{
 		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
@@ -76,18 +76,18 @@ func newSuper(c *conn) *tracelog.Super {
 		StreamPolicy: tracelog.Policy(m.Policy), LogPolicy: tracelog.Policy(m.LogPolicy), Inherited: m.Inherit,
 		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
 		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
-		Host: host, BootID: m.BootID, StreamPath: c.path, Command: splitCommand(m.Command),
+		Host: host, BootID: m.BootID, StreamPath: c.Path, Command: splitCommand(m.Command),
 	}
 }
 
 // newLogWriter returns the writer of a log that has not started: see begin.
-func newLogWriter(c *conn, f *os.File, hold bool) (*logWriter, error) {
+func newLogWriter(c *conn.Conn, f *os.File, hold bool) (*logWriter, error) {
 	w := &logWriter{c: c, f: f, super: newSuper(c), replace: hold}
 	w.held.Store(hold)
 	// Open the names before taking the stream's lock: registering a name takes the locks in the
 	// other order.
 	var err error
-	if w.names, err = openNames(c.dir, c.mem.Family()); err != nil {
+	if w.names, err = conn.OpenNames(c.Dir, c.Mem.Family()); err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -119,7 +119,7 @@ func (w *logWriter) begin() error {
 		return err
 	}
 	w.replace = false
-	w.c.mem.SetLogHeld(false)
+	w.c.Mem.SetLogHeld(false)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (w *logWriter) writeMeta() error {
 	if err := w.log.Types(defs); err != nil {
 		return err
 	}
-	return w.log.Anchors(w.c.mem.FreshClock().Anchors())
+	return w.log.Anchors(w.c.Mem.FreshClock().Anchors())
 }
 
 // errUnsynced is in the chain of the error of a flush that wrote everything to the log but failed
@@ -161,7 +161,7 @@ var errUnsynced = errors.New("the log is not on its device")
 // the middle of an event. If no flush follows, last is set, and they follow, too. The caller holds the
 // stream's lock and the slot.
 func (w *logWriter) flush(slot uint64, last bool) (err error) {
-	m := w.c.mem
+	m := w.c.Mem
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
 	defer func() {
@@ -202,7 +202,7 @@ func (w *logWriter) flush(slot uint64, last bool) (err error) {
 
 // sink returns the log as the destination of a flush. It sets full if the log lacks room.
 func (w *logWriter) sink(full *bool) *stream.Sink {
-	m := w.c.mem
+	m := w.c.Mem
 	// The writers get no room back while blocks are in the queue.
 	w.log.SetQueue(max(min(m.Chunks*m.ChunkSize/16, queueSize), m.ChunkSize+1024))
 	to := &stream.Sink{Room: w.log.Room(), Logged: w.logged, Space: w.log.Space}
@@ -213,7 +213,7 @@ func (w *logWriter) sink(full *bool) *stream.Sink {
 	if now := time.Now(); now.Sub(w.recovered) >= recoverPause {
 		to.Recover = func() {
 			w.recovered = now
-			w.c.recoverWriters()
+			w.c.RecoverWriters()
 		}
 	}
 	to.Put = func(b *stream.Block) (bool, error) {
@@ -228,8 +228,8 @@ func (w *logWriter) sink(full *bool) *stream.Sink {
 		return queued, err
 	}
 	to.Commit = func() (int, error) {
-		if w.c.checkCut(); w.c.cut() {
-			return w.log.Discard(), errCut // the blocks may consist of zeros
+		if w.c.CheckCut(); w.c.Cut() {
+			return w.log.Discard(), conn.ErrCut // the blocks may consist of zeros
 		}
 		n, err := w.log.Commit()
 		w.moved.Add(1)
@@ -244,7 +244,7 @@ const queueSize = 260 << 10
 
 // countReplaced adds the events that a LOOP log has replaced since the last call to the stream's status.
 func (w *logWriter) countReplaced() {
-	m := w.c.mem
+	m := w.c.Mem
 	all, marks := w.log.Replaced(), w.log.ReplacedMarks()
 	if all > w.replaced {
 		if w.replaced == 0 {
@@ -272,8 +272,8 @@ func (w *logWriter) putBlock(b *stream.Block, final bool) (queued bool, err erro
 	if b.Index >= 0 && w.logged != nil && w.logged(e.Chunk, e.Gen, e.Base) {
 		return false, nil
 	}
-	if w.c.checkCut(); w.c.cut() {
-		return false, errCut // b may consist of zeros
+	if w.c.CheckCut(); w.c.Cut() {
+		return false, conn.ErrCut // b may consist of zeros
 	}
 	if b.Later {
 		queued, err = w.log.Queue(e)
@@ -283,7 +283,7 @@ func (w *logWriter) putBlock(b *stream.Block, final bool) (queued bool, err erro
 	w.moved.Add(1)
 	if errors.Is(err, chunk.ErrMalformed) {
 		// Another process overwrote part of the stream. The sound part is in the log.
-		w.c.mem.Damaged(b)
+		w.c.Mem.Damaged(b)
 		return queued, nil
 	}
 	return queued, err
@@ -295,7 +295,7 @@ func (w *logWriter) seal(slot uint64) error {
 		return nil
 	}
 	err := w.lastFlush(slot)
-	if err == nil && w.c.mem.Sync() {
+	if err == nil && w.c.Mem.Sync() {
 		err = w.sync() // the events before the seal
 	}
 	return w.finish(err)
@@ -303,14 +303,14 @@ func (w *logWriter) seal(slot uint64) error {
 
 // lastFlush is the flush of each completion of a log, by whichever process. The stream is stopped.
 func (w *logWriter) lastFlush(slot uint64) error {
-	w.c.recoverWriters()
+	w.c.RecoverWriters()
 	w.recovered = time.Time{} // again, if one dies meanwhile
 	return w.flush(slot, true)
 }
 
 // finish completes the log after the last flush. err is the error of that flush.
 func (w *logWriter) finish(err error) error {
-	m := w.c.mem
+	m := w.c.Mem
 	written := err == nil || errors.Is(err, errUnsynced)
 	// The events that were not written are lost. The log reports it.
 	m.LogLost(m.Unflushed(w.to))
@@ -325,8 +325,8 @@ func (w *logWriter) finish(err error) error {
 	}
 	st := m.Status(false)
 	st.Lost += m.LostInClaims()
-	if w.c.checkCut(); w.c.cut() {
-		return errCut // a reader does not take a log without a seal for the whole
+	if w.c.CheckCut(); w.c.Cut() {
+		return conn.ErrCut // a reader does not take a log without a seal for the whole
 	}
 	e := w.log.Seal(tracelog.Status{
 		Running: st.Running, Full: st.Full, Overrun: st.Overrun, FlushError: cmp.Or(st.FlushErr, m.SyncErr()),
@@ -352,38 +352,11 @@ func (w *logWriter) sync() error {
 	err := w.log.Sync()
 	if err != nil {
 		no := uint32(errnoOf(err, syscall.EIO))
-		w.c.mem.SyncFailed(no)
-		w.c.mem.FlushFailed(no)
+		w.c.Mem.SyncFailed(no)
+		w.c.Mem.FlushFailed(no)
 		err = fmt.Errorf("%w: %w", errUnsynced, err)
 	}
 	return err
-}
-
-// syncName syncs the directory of the log: otherwise a new log could be missing after a loss of
-// power. A log without a name needs no sync.
-func (c *conn) syncName() error {
-	if c.mem.LogPath == "" {
-		return nil
-	}
-	dir, err := sys.OpenFile(filepath.Dir(c.mem.LogPath), os.O_RDONLY|sys.Directory, 0)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
-}
-
-// syncLog syncs the log of a stream that is shut down.
-func (c *conn) syncLog() error {
-	f, err := c.reopenLog(os.O_RDONLY)
-	if f == nil || err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }
 
 // errnoOf returns the error number in err, or def.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 )
 
 // mappedStreams counts the mappings of streams, without a garbage collection.
@@ -104,7 +106,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 	for _, kill := range []bool{false, true} {
 		s := running(t, child.PID, Attr{StreamSize: 8 << 20})
 		child.Say("100000*some " + strings.Repeat("x", 100))
-		f, err := os.Open(s.c.path)
+		f, err := os.Open(s.c.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,12 +115,12 @@ func TestShutdownFreesMemory(t *testing.T) {
 		if err := syscall.Fstat(int(f.Fd()), &before); err != nil {
 			t.Fatal(err)
 		}
-		path := s.c.path
+		path := s.c.Path
 		if kill { // as after the death of its owner
-			if err := finishOrphan(s.c, s.c.lock); err != nil {
+			if err := finishOrphan(s.c, s.c.Lock); err != nil {
 				t.Fatal(err)
 			}
-			if err := removeStream(s.c, false); err != nil {
+			if err := conn.Remove(s.c, false); err != nil {
 				t.Fatal(err)
 			}
 		} else if err := s.Shutdown(); err != nil {
@@ -142,13 +144,14 @@ func TestShutdownFreesMemory(t *testing.T) {
 // A collection whose finalizers run late does not postpone the next one.
 func TestCollectionFollowsLateFinalizers(t *testing.T) {
 	s := running(t, os.Getpid(), Attr{StreamSize: 1})
+	collectAt, mapped, collectEvery := conn.CollectAt()
 	defer collectAt.Store(collectAt.Load())
 	collectAt.Store(mapped.Load() + 10*collectEvery)
-	c, err := openPath(s.c.path)
+	c, err := conn.OpenPath(s.c.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.release()
+	c.Release()
 	if at, n := collectAt.Load(), mapped.Load(); at > n+collectEvery {
 		t.Errorf("the next collection is at %d mappings, with %d", at, n)
 	}
@@ -158,8 +161,9 @@ func TestCollectionFollowsLateFinalizers(t *testing.T) {
 func TestMappingsAreCollectedInTime(t *testing.T) {
 	s := running(t, os.Getpid(), Attr{StreamSize: 1})
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	_, _, collectEvery := conn.CollectAt()
 	touch := func() {
-		a, err := Attach(s.c.path)
+		a, err := Attach(s.c.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +174,7 @@ func TestMappingsAreCollectedInTime(t *testing.T) {
 	for range 4 * collectEvery {
 		touch()
 	}
-	for end := time.Now().Add(patience); mappedStreams() > 3*collectEvery; {
+	for end := time.Now().Add(patience); mappedStreams() > 3*int(collectEvery); {
 		if time.Now().After(end) {
 			t.Fatalf("%d mappings", mappedStreams())
 		}

@@ -36,7 +36,7 @@ func init() {
 			os.Exit(1)
 		}
 		for _, s := range list {
-			paths = append(paths, s.c.path)
+			paths = append(paths, s.c.Path)
 		}
 		fmt.Println(strings.Join(paths, " "))
 		os.Stdin.Read(make([]byte, 1))
@@ -224,7 +224,7 @@ func tryPairs(t *testing.T, owner string, pairs [][2]string) {
 			t.Fatal(err)
 		}
 		for _, s := range list {
-			paths = append(paths, s.c.path)
+			paths = append(paths, s.c.Path)
 		}
 	} else {
 		c := tracetest.Start(t, "pairs-owner", dir, strconv.Itoa(len(pairs)))
@@ -290,7 +290,7 @@ func tryPairs(t *testing.T, owner string, pairs [][2]string) {
 				fail("Shutdown by another: %v", err)
 			}
 		}
-		if !s.c.dead() {
+		if !s.c.Dead() {
 			fail("the stream lives")
 		}
 		if _, err := os.Stat(paths[i]); !errors.Is(err, os.ErrNotExist) {

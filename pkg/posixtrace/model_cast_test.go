@@ -12,6 +12,8 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"pgregory.net/rapid"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 )
 
 // cast is the processes that act in the schedules of a test, besides the test's own.
@@ -44,9 +46,9 @@ func mixedCast(t *testing.T, workers int) *cast {
 	ctest.Need(t)
 	ctest.Agent(t)
 	program := ctest.C(t, "testdata/modelpeer.c")
-	t.Cleanup(forgetDir)
+	t.Cleanup(conn.ForgetDir)
 	t.Setenv("PTRACE_DIR", ctest.TraceDir(t))
-	forgetDir()
+	conn.ForgetDir()
 	c := goCast(t, workers-1)
 	c.children, c.childless = append(c.children, "spawn "+program), 24
 	for range 2 {

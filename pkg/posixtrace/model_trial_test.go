@@ -267,12 +267,12 @@ func (x *trial) held(t *rapid.T) map[int]int {
 	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	unlock, err := s.c.lock()
+	unlock, err := s.c.Lock()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unlock()
-	r := s.c.mem.Snapshot()
+	r := s.c.Mem.Snapshot()
 	held := map[int]int{}
 	for r.Next(&s.read.rec) {
 		held[int(s.read.rec.PID)]++

@@ -34,10 +34,10 @@ func init() {
 			Event(id, data)
 		}
 		streams := traced.table.Load().streams
-		tracetest.Check(len(streams) == 1 && streams[0].w.LeaveBusy(), "%d streams", len(streams))
+		tracetest.Check(len(streams) == 1 && streams[0].Writer.LeaveBusy(), "%d streams", len(streams))
 		fmt.Println("midway")
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			fmt.Println(streams[0].c.mem.Busy())
+			fmt.Println(streams[0].Conn.Mem.Busy())
 		}
 	}
 }

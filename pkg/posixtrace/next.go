@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -66,7 +67,7 @@ func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 // until the next iteration. Extension.
 func (s *Stream) All() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		data := make([]byte, max(s.c.mem.MaxData, stream.MaxSystemData))
+		data := make([]byte, max(s.c.Mem.MaxData, stream.MaxSystemData))
 		runtime.KeepAlive(s)
 		for {
 			ev, n, err := s.TryNext(data)
@@ -141,7 +142,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 	p.next = min(p.next*2, maxPause)
 	if p.idle += d; p.idle >= ownerPause {
 		p.idle = 0
-		p.s.c.checkCut()
+		p.s.c.CheckCut()
 		p.s.shutdownIfOrphaned()
 	}
 	return nil
@@ -152,7 +153,7 @@ func (p *pauses) pause(ctx context.Context, deadline time.Time) error {
 // reader call may have a deadline: it does not wait, and finds the stream dead later.
 func (s *Stream) shutdownIfOrphaned() {
 	defer runtime.KeepAlive(s)
-	if s.isClosed() || s.c.owned() || !s.c.orphaned() || !s.read.completing.CompareAndSwap(false, true) {
+	if s.isClosed() || s.c.Owned() || !s.c.Orphaned() || !s.read.completing.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
@@ -169,11 +170,11 @@ func (s *Stream) tryNext(op string, data []byte) (ev EventInfo, n int, err error
 	if s.isClosed() {
 		return ev, 0, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	if s.c.mem.HasLog {
+	if s.c.Mem.HasLog {
 		return ev, 0, fail(op, errLogRead, syscall.EINVAL)
 	}
-	if s.c.guard.Run(func() { ev, n, err = s.consume(data) }) {
-		return EventInfo{}, 0, fail(op, errCut, syscall.EIO)
+	if s.c.Guard.Run(func() { ev, n, err = s.consume(data) }) {
+		return EventInfo{}, 0, fail(op, conn.ErrCut, syscall.EIO)
 	}
 	if err != nil && err != ErrUnavailable {
 		err = fail(op, err, syscall.EINVAL)
@@ -184,7 +185,7 @@ func (s *Stream) tryNext(op string, data []byte) (ev EventInfo, n int, err error
 // consume takes the next event from the stream. The caller holds s.read.mu.
 func (s *Stream) consume(data []byte) (ev EventInfo, n int, err error) {
 	defer runtime.KeepAlive(s)
-	r, m := &s.read, s.c.mem
+	r, m := &s.read, s.c.Mem
 	if !s.lockReader() {
 		return ev, 0, ErrUnavailable // another process is reading at this moment
 	}
@@ -218,10 +219,10 @@ func (s *Stream) consume(data []byte) (ev EventInfo, n int, err error) {
 	// Truncating a file leaves zeros up to the end of its last page.
 	if n := r.r.Copies(); n != r.copies {
 		r.copies = n
-		s.c.checkCut()
+		s.c.CheckCut()
 	}
-	if s.c.cut() {
-		return ev, 0, errCut // the event may consist of zeros
+	if s.c.Cut() {
+		return ev, 0, conn.ErrCut // the event may consist of zeros
 	}
 	n = copy(data, r.rec.Data)
 	ev = info(&r.rec, r.clock)
@@ -249,15 +250,15 @@ func (s *Stream) lockReader() bool {
 	r := &s.read
 	if r.me == 0 {
 		number := sys.Random64()&markBits | 1
-		if r.me = number | markedReader; sys.HoldAs(s.c.f, number) != nil {
+		if r.me = number | markedReader; sys.HoldAs(s.c.File, number) != nil {
 			r.me = sys.SelfProc().Pack()
 		}
 	}
-	return s.c.mem.LockReader(r.me, func(other uint64) bool {
+	return s.c.Mem.LockReader(r.me, func(other uint64) bool {
 		if other&markedReader != 0 {
-			return !sys.HeldAs(s.c.f, other&markBits)
+			return !sys.HeldAs(s.c.File, other&markBits)
 		}
-		return gone(sys.Unpack(other))
+		return !sys.Unpack(other).Alive()
 	})
 }
 
@@ -271,14 +272,14 @@ func (s *Stream) restart() (done bool) {
 		m.Restart(w)
 		return nil
 	})
-	return err == nil && s.c.mem.State()&stream.Running != 0
+	return err == nil && s.c.Mem.State()&stream.Running != 0
 }
 
 // recoverDead frees what dead writers hold.
 func (s *Stream) recoverDead() {
 	defer runtime.KeepAlive(s)
 	s.tryLocked(func(m *stream.Mem, w *stream.Writer) error {
-		s.c.recoverWriters()
+		s.c.RecoverWriters()
 		return nil
 	})
 }
@@ -295,6 +296,6 @@ func (s *Stream) freshClock() {
 	if err != nil {
 		// Without the lock the clock is this reader's alone: use it for one event.
 		s.read.until = 0
-		s.read.clock = s.c.mem.OwnClock()
+		s.read.clock = s.c.Mem.OwnClock()
 	}
 }

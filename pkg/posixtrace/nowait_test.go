@@ -60,7 +60,7 @@ func TestTracePointTakesNoMutex(t *testing.T) {
 	Event(id, nil) // connects
 	traced.mu.Lock()
 	s.mu.Lock()
-	s.c.mu.Lock()
+	s.c.Mutex().Lock()
 	soon(t, "a trace point", func() {
 		var wg sync.WaitGroup
 		for range 4 {
@@ -72,7 +72,7 @@ func TestTracePointTakesNoMutex(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	s.c.mu.Unlock()
+	s.c.Mutex().Unlock()
 	s.mu.Unlock()
 	traced.mu.Unlock()
 	if n := len(drain(t, s)); n != 101 {
@@ -230,7 +230,7 @@ func TestFirstEventDoesNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unlock()
-	t.Setenv("PTRACE_STREAM", s.c.path)
+	t.Setenv("PTRACE_STREAM", s.c.Path)
 	child := tracetest.Start(t, "event", "first", "one")
 	soon(t, "the first event", func() {
 		if err := child.Cmd.Wait(); err != nil {
@@ -247,16 +247,16 @@ func TestCrowdedAttachDoesNotWait(t *testing.T) {
 	s := running(t, child.PID, Attr{})
 	var slots []uint64
 	for {
-		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), nil)
+		slot, ok := s.c.Mem.TakeSlot(sys.SelfProc(), nil)
 		if !ok {
 			break
 		}
 		slots = append(slots, slot)
 	}
-	release := holdStream(t, s.c.path)
+	release := holdStream(t, s.c.Path)
 	soon(t, "an event", func() { child.Say("crowded") })
 	for _, slot := range slots {
-		s.c.mem.FreeSlot(slot)
+		s.c.Mem.FreeSlot(slot)
 	}
 	release()
 }
@@ -309,7 +309,7 @@ func TestReadersDoNotWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := holdStream(t, s.c.path)
+	release := holdStream(t, s.c.Path)
 	defer release()
 	waiting := make(chan error, 2)
 	go func() { waiting <- s.Stop() }()

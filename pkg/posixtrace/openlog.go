@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -65,21 +66,21 @@ func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
 	}
 	r, err := k.withStream(c)
 	if r != nil && r.c == c {
-		c.f.Close() // only the lock needs the descriptor
+		c.File.Close() // only the lock needs the descriptor
 	} else {
-		c.release()
+		c.Release()
 	}
 	return r, err
 }
 
 // withStream returns a reader of a log and its unfinished stream. It connects the reader to c only if the
 // stream holds events that the log lacks.
-func (k *logLook) withStream(c *conn) (*Reader, error) {
+func (k *logLook) withStream(c *conn.Conn) (*Reader, error) {
 	live := true
-	if c.orphaned() || c.dead() {
+	if c.Orphaned() || c.Dead() {
 		// The owner died, and this process completes the log. If it cannot write the log, the reader
 		// takes the rest from the stream.
-		if shutdownOrphan(c, false) == nil || c.dead() {
+		if shutdownOrphan(c, false) == nil || c.Dead() {
 			if err := k.again(); err != nil {
 				return nil, err
 			}
@@ -93,12 +94,12 @@ func (k *logLook) withStream(c *conn) (*Reader, error) {
 	}
 	// A flush moves events from the stream to the log. Under the stream's lock no flush runs, and each
 	// event is in one of the two.
-	unlock, err := c.lock()
+	unlock, err := c.Lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if c.dead() {
+	if c.Dead() {
 		// The log was completed meanwhile, and the stream's memory may be gone.
 		if err := k.again(); err != nil {
 			return nil, err
@@ -109,14 +110,14 @@ func (k *logLook) withStream(c *conn) (*Reader, error) {
 		return nil, err
 	}
 	r := &Reader{c: c, live: live}
-	if r.mem, r.clock = peek(c); c.cut() {
+	if r.mem, r.clock = peek(c); c.Cut() {
 		return k.reader(&Reader{}), nil
 	}
 	return k.reader(r), nil
 }
 
 // streamOf returns the active stream whose log is in f, or nil.
-func streamOf(s *tracelog.Super, f *os.File) *conn {
+func streamOf(s *tracelog.Super, f *os.File) *conn.Conn {
 	if boot := sys.BootID(); s.BootID != boot && s.BootID != "" && boot != "" {
 		return nil
 	}
@@ -125,13 +126,13 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 	if _, ok := registry.StreamIDOfPath(s.StreamPath); !ok {
 		return nil
 	}
-	c, err := openPath(s.StreamPath)
+	c, err := conn.OpenPath(s.StreamPath)
 	if err != nil {
 		return nil
 	}
 	st, err := sys.Fstat(f)
-	if err != nil || c.mem.ID != s.ID || c.mem.LogDev != st.Dev || c.mem.LogIno != st.Ino {
-		c.release()
+	if err != nil || c.Mem.ID != s.ID || c.Mem.LogDev != st.Dev || c.Mem.LogIno != st.Ino {
+		c.Release()
 		return nil
 	}
 	return c
@@ -139,10 +140,10 @@ func streamOf(s *tracelog.Super, f *os.File) *conn {
 
 // peek takes a snapshot of a stream. The snapshot is valid unless c.cut reports a truncated file
 // afterwards. The caller holds the stream's lock.
-func peek(c *conn) (*stream.Snapshot, *chunk.Clock) {
-	r := c.mem.Snapshot()
-	c.checkCut()
-	return r, c.mem.FreshClock()
+func peek(c *conn.Conn) (*stream.Snapshot, *chunk.Clock) {
+	r := c.Mem.Snapshot()
+	c.CheckCut()
+	return r, c.Mem.FreshClock()
 }
 
 // openRegular opens a file, whose path comes from a stream, for reading. It does not open any other
@@ -166,12 +167,12 @@ func (s *Stream) Reader() (*Reader, error) {
 	if s.isClosed() {
 		return nil, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	if s.c.mem.HasLog {
-		if f, err := openRegular(s.c.mem.LogPath); err == nil {
-			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.mem.LogDev && st.Ino == s.c.mem.LogIno {
+	if s.c.Mem.HasLog {
+		if f, err := openRegular(s.c.Mem.LogPath); err == nil {
+			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.Mem.LogDev && st.Ino == s.c.Mem.LogIno {
 				r, err := openFile(f, nil)
 				// The file of a log that is held back still has its earlier contents.
-				if err == nil && r.log.Super().ID == s.c.mem.ID {
+				if err == nil && r.log.Super().ID == s.c.Mem.ID {
 					r.f = f
 					return r, nil
 				}
@@ -191,9 +192,9 @@ func (s *Stream) Reader() (*Reader, error) {
 	r := newReader(&Reader{c: s.c, names: names, live: true})
 	made := func() (mr *stream.Snapshot, c *chunk.Clock, err error) {
 		err = s.locked(func(m *stream.Mem, w *stream.Writer) error {
-			s.c.recoverWriters()
-			if mr, c = peek(s.c); s.c.cut() { // the snapshot may consist of zeros
-				return errCut
+			s.c.RecoverWriters()
+			if mr, c = peek(s.c); s.c.Cut() { // the snapshot may consist of zeros
+				return conn.ErrCut
 			}
 			return nil
 		})

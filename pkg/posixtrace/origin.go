@@ -21,7 +21,7 @@ func (r *Reader) Origin() Origin {
 	defer runtime.KeepAlive(r)
 	if r.log == nil {
 		host, _ := os.Hostname()
-		m := r.c.mem
+		m := r.c.Mem
 		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Owner: int(m.Owner().PID), Command: splitCommand(m.Command)}
 	}
 	s := r.log.Super()

@@ -2,11 +2,10 @@ package posixtrace
 
 import (
 	"errors"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -16,36 +15,36 @@ import (
 // shutdownOrphan shuts down a stream whose owner is dead, as Shutdown by the owner would have done
 // (SHU-06). locked reports that the caller holds the directory's lock: the stream has no log then, and
 // shutdownOrphan fails with EAGAIN rather than wait for the stream's lock.
-func shutdownOrphan(c *conn, locked bool) error {
+func shutdownOrphan(c *conn.Conn, locked bool) error {
 	if locked {
-		return shutdownOrphanBy(c, c.tryLock, true)
+		return shutdownOrphanBy(c, c.TryLock, true)
 	}
-	return shutdownOrphanBy(c, c.lock, false)
+	return shutdownOrphanBy(c, c.Lock, false)
 }
 
 // shutdownOrphanSoon is shutdownOrphan with a bounded wait for the stream's lock, for a call that can go on
 // without the stream.
-func shutdownOrphanSoon(c *conn) error {
-	return shutdownOrphanBy(c, func() (func(), error) { return c.lockWithin(orphanWait) }, false)
+func shutdownOrphanSoon(c *conn.Conn) error {
+	return shutdownOrphanBy(c, func() (func(), error) { return c.LockWithin(orphanWait) }, false)
 }
 
 // shutdownOrphanBy is shutdownOrphan with a function that takes the stream's lock.
-func shutdownOrphanBy(c *conn, lock func() (func(), error), locked bool) error {
-	c.checkCut() // a truncated stream is dead
+func shutdownOrphanBy(c *conn.Conn, lock func() (func(), error), locked bool) error {
+	c.CheckCut() // a truncated stream is dead
 	recordLastEvents(c)
 	if err := finishOrphan(c, lock); err != nil {
 		return err
 	}
-	return removeStream(c, locked)
+	return conn.Remove(c, locked)
 }
 
 // finishOrphan stops a stream whose owner is dead, completes its log if there is one, and marks it dead.
 // lock takes the stream's lock.
-func finishOrphan(c *conn, lock func() (func(), error)) error {
+func finishOrphan(c *conn.Conn, lock func() (func(), error)) error {
 	var names *registry.Names
-	if c.mem.HasLog {
+	if c.Mem.HasLog {
 		// The names come before the stream's lock, so that a failure leaves the stream alone.
-		n, err := openNames(c.dir, c.mem.Family())
+		n, err := conn.OpenNames(c.Dir, c.Mem.Family())
 		if err != nil {
 			return err
 		}
@@ -57,17 +56,17 @@ func finishOrphan(c *conn, lock func() (func(), error)) error {
 		return err
 	}
 	defer unlock()
-	m := c.mem
-	if c.dead() {
+	m := c.Mem
+	if c.Dead() {
 		return nil // another process was faster
 	}
-	c.sweepSelf(true)
-	c.recoverWriters()
-	slot, ok := c.takeSlot(true)
+	c.SweepSelf(true)
+	c.RecoverWriters()
+	slot, ok := c.TakeSlot(true)
 	if !ok {
-		return errSlots
+		return conn.ErrSlots
 	}
-	defer c.freeSlot(slot)
+	defer c.FreeSlot(slot)
 	w, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
 	if err != nil {
 		return err
@@ -86,9 +85,9 @@ func finishOrphan(c *conn, lock func() (func(), error)) error {
 // completeLog finishes the log of a dead owner. A log that was removed, or replaced by another
 // file, cannot be finished; that is no error. A log that this process cannot write is an error: the
 // rest of the events stay in the stream, where a reader of the log finds them.
-func completeLog(c *conn, names *registry.Names, slot uint64) error {
-	m := c.mem
-	f, err := c.reopenLog(os.O_RDWR)
+func completeLog(c *conn.Conn, names *registry.Names, slot uint64) error {
+	m := c.Mem
+	f, err := c.ReopenLog(os.O_RDWR)
 	if f == nil || err != nil {
 		return err
 	}
@@ -119,9 +118,9 @@ func completeLog(c *conn, names *registry.Names, slot uint64) error {
 // resumeLog continues the log in f. If the owner died before it started the log, the stream has
 // everything: then resumeLog starts the log in an empty file, and in place of other contents if a
 // process was traced. Otherwise the contents stay, as at a Shutdown by the owner.
-func resumeLog(c *conn, names *registry.Names, f *os.File) (*tracelog.Writer, *tracelog.Recovered, error) {
+func resumeLog(c *conn.Conn, names *registry.Names, f *os.File) (*tracelog.Writer, *tracelog.Recovered, error) {
 	st, err := f.Stat()
-	if err != nil || st.Size() > 0 && !c.mem.LogHeld() {
+	if err != nil || st.Size() > 0 && !c.Mem.LogHeld() {
 		return tracelog.Resume(f)
 	}
 	if st.Size() > 0 && !hasTraced(c) {
@@ -136,31 +135,12 @@ func resumeLog(c *conn, names *registry.Names, f *os.File) (*tracelog.Writer, *t
 }
 
 // hasTraced reports whether a stream has events of a process, and not only those of the trace system.
-func hasTraced(c *conn) bool {
+func hasTraced(c *conn.Conn) bool {
 	var rec chunk.Record
-	for s := c.mem.Snapshot(); s.Next(&rec); {
+	for s := c.Mem.Snapshot(); s.Next(&rec); {
 		if rec.Event.User() || rec.Event >= event.ProcFork {
 			return true
 		}
 	}
-	return c.mem.Lost() > 0
-}
-
-// reopenLog opens the log by its path. It returns nil if the path leads to no file or to another one.
-func (c *conn) reopenLog(flags int) (*os.File, error) {
-	m := c.mem
-	if m.LogPath == "" {
-		return nil, nil
-	}
-	f, err := sys.OpenChecked(nil, m.LogPath, flags|syscall.O_NONBLOCK, 0, func(st *sys.FileStat) error {
-		if !st.Regular() || st.Dev != m.LogDev || st.Ino != m.LogIno {
-			return errNotFile
-		}
-		return nil
-	})
-	if errors.Is(err, errNotFile) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) ||
-		errors.Is(err, syscall.EISDIR) {
-		return nil, nil
-	}
-	return f, err
+	return c.Mem.Lost() > 0
 }

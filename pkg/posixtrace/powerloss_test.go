@@ -156,7 +156,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 		defer close(stopped)
 		for {
 			// A full stream would lose events, and have gaps.
-			used, all := s.c.mem.Used()
+			used, all := s.c.Mem.Used()
 			for i := 0; i < burst && 3*used < all; i++ {
 				Event(id, p.data(round, int(recorded.Load())))
 				recorded.Add(1)

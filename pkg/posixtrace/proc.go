@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"os"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -24,7 +25,7 @@ func openProc(d *registry.Dir, p sys.Proc) (*proc, error) {
 
 // withPage returns the proc of a page. It closes the page if it fails.
 func withPage(d *registry.Dir, page *registry.Page) (*proc, error) {
-	names, err := openNames(d, page.Family())
+	names, err := conn.OpenNames(d, page.Family())
 	if err != nil {
 		page.Close()
 		return nil, err
@@ -79,25 +80,25 @@ func inheritByName(p *proc) error {
 			return nil
 		}
 	}
-	c, err := openPath(path)
+	c, err := conn.OpenPath(path)
 	if err != nil {
 		return err
 	}
-	defer c.release()
-	if !c.mem.Inherit || c.dir.Path() != p.dir.Path() || c.dead() ||
-		c.mem.BornTick() > p.page.Proc().Start {
+	defer c.Release()
+	if !c.Mem.Inherit || c.Dir.Path() != p.dir.Path() || c.Dead() ||
+		c.Mem.BornTick() > p.page.Proc().Start {
 		return nil
 	}
-	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.mem.Family()) == nil {
+	if len(p.page.Entries()) == 0 && p.page.SetFamily(c.Mem.Family()) == nil {
 		p.names.Close()
-		if n, err := openNames(p.dir, p.page.Family()); err == nil {
+		if n, err := conn.OpenNames(p.dir, p.page.Family()); err == nil {
 			p.names = n
 		}
 	}
 	if err := p.page.AttachSelf(id, registry.Self|registry.Inherit); err != nil {
 		return err
 	}
-	if c.dead() {
+	if c.Dead() {
 		// The shutdown may have passed this page already.
 		if unlock, err := p.dir.TryLock(); err == nil {
 			p.page.Detach(id)

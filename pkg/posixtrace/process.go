@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -18,7 +19,7 @@ type Process struct {
 	span    stream.Span
 	dir     *registry.Dir
 	proc    *proc // nil until it is needed
-	streams []*attachment
+	streams []*conn.Attachment
 	closed  bool
 }
 
@@ -31,7 +32,7 @@ func OpenProcess(pid int) (*Process, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.ESRCH)
 	}
-	d, err := openDir()
+	d, err := conn.OpenDir()
 	if err != nil {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}
@@ -55,24 +56,24 @@ func OpenProcess(pid int) (*Process, error) {
 		if e.Flags&registry.Self == 0 {
 			continue
 		}
-		c, err := openStream(d, e.Stream)
+		c, err := conn.Open(d, e.Stream)
 		if err != nil {
 			noteMissed(d, e.Stream, err)
 			continue
 		}
-		if c.dead() || c.orphaned() {
-			c.release()
+		if c.Dead() || c.Orphaned() {
+			c.Release()
 			continue
 		}
-		a, err := attach(c, p, 1)
+		a, err := conn.Attach(c, p, 1)
 		if err != nil {
 			var m misses
-			m.note(c.id, err, c.addMissed)
-			c.release()
+			m.note(c.ID, err, addMissed(c))
+			c.Release()
 			continue
 		}
-		c.f.Close()
-		a.w.Short()
+		c.File.Close()
+		a.Writer.Short()
 		r.streams = append(r.streams, a)
 	}
 	return r, nil
@@ -82,7 +83,7 @@ func OpenProcess(pid int) (*Process, error) {
 func (p *Process) open() (pr *proc, err error) {
 	if p.proc == nil {
 		if p.dir.Gone() {
-			if p.dir, err = openDir(); err != nil {
+			if p.dir, err = conn.OpenDir(); err != nil {
 				return nil, err
 			}
 		}
@@ -131,7 +132,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	}
 	e := stream.Event{ID: event.ID(id), TID: p.tid, Span: p.span}
 	for _, a := range p.streams {
-		if a.w.Record(0, &e, data) {
+		if a.Writer.Record(0, &e, data) {
 			took++
 		}
 	}
@@ -143,7 +144,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 func (p *Process) owe(id EventID, owing bool) {
 	if event.ID(id).Valid() {
 		for _, a := range p.streams {
-			a.w.Owe(event.ID(id), owing)
+			a.Writer.Owe(event.ID(id), owing)
 		}
 	}
 	runtime.KeepAlive(p)
@@ -154,7 +155,7 @@ func (p *Process) Streams() []string {
 	defer runtime.KeepAlive(p)
 	var paths []string
 	for _, a := range p.streams {
-		paths = append(paths, a.c.path)
+		paths = append(paths, a.Conn.Path)
 	}
 	return paths
 }
@@ -167,8 +168,8 @@ func (p *Process) Close() error {
 	}
 	p.closed = true
 	for _, a := range p.streams {
-		a.close()
-		a.c.release()
+		a.Close()
+		a.Conn.Release()
 	}
 	p.streams = nil
 	if p.proc != nil {

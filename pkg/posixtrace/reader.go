@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -41,7 +42,7 @@ type Reader struct {
 	logDone      bool
 	live         bool
 	closed       bool
-	c            *conn
+	c            *conn.Conn
 	names        *registry.Names
 	clock        *chunk.Clock // of the stream
 	f            *os.File     // to be closed
@@ -252,7 +253,7 @@ func (r *Reader) State() (LogState, error) {
 func (r *Reader) Attr() StreamAttr {
 	defer runtime.KeepAlive(r)
 	if r.log == nil {
-		return r.c.attr()
+		return attrOf(r.c)
 	}
 	s := r.log.Super()
 	a := StreamAttr{
@@ -272,7 +273,7 @@ func (r *Reader) Attr() StreamAttr {
 func (r *Reader) Status() Status {
 	defer runtime.KeepAlive(r)
 	if r.c != nil {
-		return toStatus(r.c.mem.Status(false))
+		return toStatus(r.c.Mem.Status(false))
 	}
 	s, _ := r.log.Status()
 	return toStatus(stream.Status{
@@ -315,7 +316,7 @@ func (r *Reader) EventName(id EventID) string {
 func (r *Reader) familyNames() (*registry.Names, error) {
 	defer runtime.KeepAlive(r)
 	if r.names == nil {
-		n, err := openNames(r.c.dir, r.c.mem.Family())
+		n, err := conn.OpenNames(r.c.Dir, r.c.Mem.Family())
 		if err != nil {
 			return nil, err
 		}
@@ -347,7 +348,7 @@ func (r *Reader) EventTypes() ([]EventType, error) {
 // disconnect ends the connection that the reader of a log has to the log's stream.
 func (r *Reader) disconnect() {
 	if r.log != nil && r.c != nil {
-		r.c.release()
+		r.c.Release()
 		r.c, r.mem = nil, nil
 	}
 	runtime.KeepAlive(r)

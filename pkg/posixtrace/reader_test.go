@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // A closed Reader of a live log, or of its stream, leaves no file open: a program that follows a
@@ -64,7 +65,7 @@ func init() {
 			panic(err)
 		}
 		Event(id, nil)
-		if !traced.table.Load().streams[0].w.LeaveBusy() {
+		if !traced.table.Load().streams[0].Writer.LeaveBusy() {
 			panic("there is no event to be in the middle of")
 		}
 		os.Exit(0)
@@ -78,7 +79,9 @@ func TestReaderWaitsOnceForDeadWriter(t *testing.T) {
 	if err := c.Cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	dead := func() bool { return slices.ContainsFunc(writersOf(s.c.mem), gone) }
+	dead := func() bool {
+		return slices.ContainsFunc(writersOf(s.c.Mem), func(p sys.Proc) bool { return !p.Alive() })
+	}
 	if !dead() {
 		t.Fatal("the dead has left nothing")
 	}
@@ -87,7 +90,7 @@ func TestReaderWaitsOnceForDeadWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.TryNext(nil) // which looks for the dead, being the first
-	s.read.r = s.c.mem.NewReader()
+	s.read.r = s.c.Mem.NewReader()
 	if dead() {
 		t.Fatal("the first reader has not looked for the dead")
 	}
@@ -127,7 +130,7 @@ func TestShutdownWhileReading(t *testing.T) {
 		}()
 		time.Sleep(time.Duration(n) * 5 * time.Microsecond)
 		if n%2 == 0 {
-			other, err := Attach(s.c.path)
+			other, err := Attach(s.c.Path)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -14,7 +15,7 @@ import (
 // concurrent use: make one for each goroutine. Extension.
 type Recorder struct {
 	s     *Stream
-	a     *attachment
+	a     *conn.Attachment
 	tick  uint64 // the last result of Now, on both clocks
 	nanos int64
 
@@ -41,19 +42,19 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	const op = "Recorder"
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var a *attachment
+	var a *conn.Attachment
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) (err error) {
-		slot, ok := s.c.takeSlot(true)
+		slot, ok := s.c.TakeSlot(true)
 		if !ok {
-			return errSlots
+			return conn.ErrSlots
 		}
 		rw, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
 		if err != nil {
-			s.c.freeSlot(slot)
+			s.c.FreeSlot(slot)
 			return err
 		}
 		rw.Alone()
-		a = &attachment{c: s.c, w: rw}
+		a = &conn.Attachment{Conn: s.c, Writer: rw}
 		return nil
 	})
 	if err != nil {
@@ -63,23 +64,23 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	if o := s.log; o != nil {
 		flush = o.tryFlush
 	}
-	if s.log != nil && s.c.mem.Policy != stream.Loop || s.c.mem.Policy == stream.Flush {
+	if s.log != nil && s.c.Mem.Policy != stream.Loop || s.c.Mem.Policy == stream.Flush {
 		var failed time.Time
-		a.w.OnFull = func() bool {
+		a.Writer.OnFull = func() bool {
 			// After a failed flush do not retry for each event.
 			if !failed.IsZero() && time.Since(failed) < flushPause {
 				return false
 			}
 			// A flush that failed only to sync has made room.
-			if err := flush(); err != nil && s.c.mem.State()&stream.Running == 0 {
+			if err := flush(); err != nil && s.c.Mem.State()&stream.Running == 0 {
 				failed = time.Now()
 				return false
 			}
 			failed = time.Time{}
-			return s.c.mem.State()&stream.Running != 0
+			return s.c.Mem.State()&stream.Running != 0
 		}
 	}
-	runtime.SetFinalizer(a, (*attachment).close)
+	runtime.SetFinalizer(a, (*conn.Attachment).Close)
 	return &Recorder{s: s, a: a}, nil
 }
 
@@ -87,7 +88,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 // stopped must not stop the processes that it traces.
 func (s *Stream) awaitFlush() error {
 	defer runtime.KeepAlive(s)
-	m := s.c.mem
+	m := s.c.Mem
 	ticket := m.AskFlush()
 	for end := time.Now().Add(flushWait); ; time.Sleep(pollBusy) {
 		switch no, done := m.FlushDone(ticket); {
@@ -106,7 +107,7 @@ var errRecorderClosed = closedError("the recorder is closed")
 // Wants reports whether Record would record an event of type id now. A caller that makes expensive
 // data asks first.
 func (r *Recorder) Wants(id EventID) bool {
-	wants := r.a != nil && event.ID(id).Valid() && r.a.w.Wants(event.ID(id))
+	wants := r.a != nil && event.ID(id).Valid() && r.a.Writer.Wants(event.ID(id))
 	runtime.KeepAlive(r)
 	return wants
 }
@@ -127,13 +128,13 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 	case r.nanos:
 		e.Tick = r.tick
 	default:
-		e.Tick = r.s.c.mem.TickAt(ev.UnixNano)
+		e.Tick = r.s.c.Mem.TickAt(ev.UnixNano)
 		if ev.UnixNano >= r.given.nanos {
 			e.Tick = max(e.Tick, r.given.tick)
 			r.given.tick, r.given.nanos = e.Tick, ev.UnixNano
 		}
 	}
-	ok := r.a.w.Record(0, &e, data)
+	ok := r.a.Writer.Record(0, &e, data)
 	runtime.KeepAlive(r)
 	return ok
 }
@@ -141,7 +142,7 @@ func (r *Recorder) Record(ev EventInfo, data []byte) bool {
 // lose is tool.Lose.
 func (r *Recorder) lose(n uint64) {
 	if r.a != nil && n > 0 {
-		r.s.c.mem.AddLost(n)
+		r.s.c.Mem.AddLost(n)
 	}
 	runtime.KeepAlive(r)
 }
@@ -149,7 +150,7 @@ func (r *Recorder) lose(n uint64) {
 // owe is tool.Owe for a Recorder.
 func (r *Recorder) owe(id EventID, owing bool) {
 	if r.a != nil && event.ID(id).Valid() {
-		r.a.w.Owe(event.ID(id), owing)
+		r.a.Writer.Owe(event.ID(id), owing)
 	}
 	runtime.KeepAlive(r)
 }
@@ -157,7 +158,7 @@ func (r *Recorder) owe(id EventID, owing bool) {
 // Now returns the time on the stream's own clock, for the UnixNano of several events at one time.
 func (r *Recorder) Now() int64 {
 	if r.a != nil {
-		r.tick, r.nanos = r.s.c.mem.NanosNow()
+		r.tick, r.nanos = r.s.c.Mem.NanosNow()
 	}
 	runtime.KeepAlive(r)
 	return r.nanos
@@ -170,7 +171,7 @@ func (r *Recorder) Close() error {
 		return fail("Close", errRecorderClosed, syscall.EINVAL)
 	}
 	runtime.SetFinalizer(r.a, nil)
-	r.a.close()
+	r.a.Close()
 	r.a = nil
 	return nil
 }

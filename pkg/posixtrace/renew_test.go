@@ -204,7 +204,7 @@ func TestOpenCostIsIndependentOfLogLength(t *testing.T) {
 		}
 		// The first Reader reads the whole log before it takes the lock, and under it only what was
 		// added meanwhile.
-		file, err := openRegular(s.c.mem.LogPath)
+		file, err := openRegular(s.c.Mem.LogPath)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -73,12 +74,12 @@ func (m *misses) note(id uint64, err error, report func(no syscall.Errno) bool) 
 
 // connected forgets the failures of a stream that the process has connected to. It first reports a
 // pending one.
-func (m *misses) connected(c *conn) {
-	if no, ok := m.why[c.id]; ok {
-		c.mem.AddMissed(uint32(no))
+func (m *misses) connected(c *conn.Conn) {
+	if no, ok := m.why[c.ID]; ok {
+		c.Mem.AddMissed(uint32(no))
 	}
-	delete(m.why, c.id)
-	delete(m.reported, c.id)
+	delete(m.why, c.ID)
+	delete(m.reported, c.ID)
 }
 
 // reportMiss counts a miss in a stream that is not mapped or cannot be mapped whole. open opens its file.
@@ -119,10 +120,12 @@ func noteMissed(d *registry.Dir, id uint64, err error) {
 	})
 }
 
-// addMissed counts a miss in the stream of a connection.
-func (c *conn) addMissed(no syscall.Errno) bool {
-	c.mem.AddMissed(uint32(no))
-	return true
+// addMissed returns the report function of note for a stream that is connected.
+func addMissed(c *conn.Conn) func(no syscall.Errno) bool {
+	return func(no syscall.Errno) bool {
+		c.Mem.AddMissed(uint32(no))
+		return true
+	}
 }
 
 // noteByName reports a failure to the stream that $PTRACE_STREAM names.

@@ -134,7 +134,7 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 	s := create(m.PID)
 	var slots []uint64
 	for what == "slots" {
-		slot, ok := s.c.mem.TakeSlot(sys.SelfProc(), nil)
+		slot, ok := s.c.Mem.TakeSlot(sys.SelfProc(), nil)
 		if !ok {
 			break
 		}
@@ -158,7 +158,7 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 		t.Errorf("missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
 	}
 	for _, slot := range slots {
-		s.c.mem.FreeSlot(slot)
+		s.c.Mem.FreeSlot(slot)
 	}
 	fmt.Fprintln(m.In)
 	tracetest.Wait(t, "an event", func() bool {

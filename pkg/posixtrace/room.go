@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
@@ -29,7 +30,7 @@ func (s *Stream) MadeRoom() ([]StreamInfo, error) {
 func (k *creation) inRoom(size int64, try func() error) (made []StreamInfo, err error) {
 	d := k.dir
 	err = try()
-	for i := 0; i < 6 && full(err) && mapped.Load() > 0; i++ {
+	for i := 0; i < 6 && full(err) && conn.Mapped(); i++ {
 		// Streams that this process has shut down may occupy the room: the last reference to their memory
 		// goes in a few garbage collections.
 		runtime.GC()
@@ -42,13 +43,13 @@ func (k *creation) inRoom(size int64, try func() error) (made []StreamInfo, err 
 	stale := staleStreams(d)
 	defer func() {
 		for _, c := range stale {
-			c.release()
+			c.Release()
 		}
 	}()
 	// Keep them all if removing them all would not be enough.
 	var sum int64
 	for _, c := range stale {
-		sum += int64(len(c.mem.Bytes()))
+		sum += int64(len(c.Mem.Bytes()))
 	}
 	if free, ok := d.Free(); ok && sum+free < size {
 		return nil, err
@@ -59,11 +60,11 @@ func (k *creation) inRoom(size int64, try func() error) (made []StreamInfo, err 
 		}
 		c := stale[0]
 		stale = stale[1:]
-		info := c.info()
+		info := infoOf(c)
 		if shutdownOrphan(c, true) == nil {
 			made = append(made, info)
 		}
-		c.release() // the last mapping frees the memory
+		c.Release() // the last mapping frees the memory
 	}
 }
 
@@ -78,8 +79,8 @@ func streamSizes(k *creation) []*stream.Config {
 	room, known := d.Free()
 	if known && cfg.Size > room/4 {
 		for _, c := range staleStreams(d) {
-			room += int64(len(c.mem.Bytes()))
-			c.release()
+			room += int64(len(c.Mem.Bytes()))
+			c.Release()
 		}
 	}
 	for a := *attr; ; {
@@ -104,26 +105,26 @@ func full(err error) bool {
 }
 
 // staleStreams returns the streams that ended processes have left behind, oldest first.
-func staleStreams(d *registry.Dir) (list []*conn) {
+func staleStreams(d *registry.Dir) (list []*conn.Conn) {
 	ids, err := d.StreamIDs()
 	if err != nil {
 		return nil
 	}
 	for _, id := range ids {
-		c, err := openStream(d, id)
+		c, err := conn.Open(d, id)
 		switch {
 		case err != nil:
-		case c.stale() && !c.dead():
+		case c.Stale() && !c.Dead():
 			list = append(list, c)
 		default:
-			c.release()
+			c.Release()
 		}
 	}
 	slices.SortFunc(list, olderConn)
 	return list
 }
 
-func olderConn(a, b *conn) int { return a.mem.Created().Compare(b.mem.Created()) }
+func olderConn(a, b *conn.Conn) int { return a.Mem.Created().Compare(b.Mem.Created()) }
 
 // noRoom turns the error of a full file system into ENOMEM: the trace directory lies in memory.
 func noRoom(d *registry.Dir, size int64, err error) error {
@@ -156,14 +157,14 @@ func shutdownOrphans(d *registry.Dir) {
 		return
 	}
 	for _, id := range ids {
-		c, err := openStream(d, id)
+		c, err := conn.Open(d, id)
 		if err != nil {
 			continue
 		}
-		if c.orphaned() {
+		if c.Orphaned() {
 			shutdownOrphanSoon(c)
 		}
-		c.release()
+		c.Release()
 	}
 }
 
@@ -180,11 +181,11 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	}
 	live := 0
 	known := true // keep and families are complete
-	var stale []*conn
+	var stale []*conn.Conn
 	keep := make(map[uint64]bool)
 	families := make(map[uint64]bool)
 	for _, id := range ids {
-		c, err := openStream(d, id)
+		c, err := conn.Open(d, id)
 		switch {
 		case errors.Is(err, stream.ErrFormat):
 			d.RemoveStream(id)
@@ -197,20 +198,20 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 			continue
 		}
 		live++
-		keep[id], families[c.mem.Family()] = true, true
-		if c.stale() && tidy {
+		keep[id], families[c.Mem.Family()] = true, true
+		if c.Stale() && tidy {
 			stale = append(stale, c)
 		} else {
-			c.release()
+			c.Release()
 		}
 	}
 	slices.SortFunc(stale, olderConn)
 	for _, c := range stale {
-		if info := c.info(); live >= SysMax && shutdownOrphan(c, true) == nil {
+		if info := infoOf(c); live >= SysMax && shutdownOrphan(c, true) == nil {
 			made = append(made, info)
 			live--
 		}
-		c.release()
+		c.Release()
 	}
 	if known {
 		d.Sweep(func(id uint64) bool { return keep[id] }, families)
@@ -229,12 +230,12 @@ func nameFree(d *registry.Dir, name string) error {
 		return err
 	}
 	for _, id := range ids {
-		c, err := openStream(d, id)
+		c, err := conn.Open(d, id)
 		if err != nil {
 			continue // removed meanwhile, or not a stream
 		}
-		taken := c.mem.Name == name && !c.dead() && !c.orphaned() && !c.stale()
-		c.release()
+		taken := c.Mem.Name == name && !c.Dead() && !c.Orphaned() && !c.Stale()
+		c.Release()
 		if taken {
 			return errNameInUse
 		}

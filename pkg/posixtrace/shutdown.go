@@ -2,12 +2,11 @@ package posixtrace
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"runtime"
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -28,9 +27,9 @@ func (s *Stream) Shutdown() error {
 func (s *Stream) shutdownAt(e stream.Event) error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
-	s.c.checkCut()
+	s.c.CheckCut()
 	if s.isClosed() {
-		if s.c.cut() {
+		if s.c.Cut() {
 			return fail(op, s.shutdownCut(), syscall.EIO)
 		}
 		s.removeDead()
@@ -39,7 +38,7 @@ func (s *Stream) shutdownAt(e stream.Event) error {
 	if f := beforeShutdown.Load(); f != nil {
 		(*f)(s, 0)
 	}
-	if s.c.mem.HasLog && s.log == nil {
+	if s.c.Mem.HasLog && s.log == nil {
 		return fail(op, s.shutdownByOwner(), syscall.EIO)
 	}
 	return fail(op, s.shutdownOwn(e), syscall.EIO)
@@ -54,7 +53,7 @@ func (s *Stream) removeDead() {
 	select {
 	case <-s.closed:
 	default:
-		removeStream(s.c, false)
+		conn.Remove(s.c, false)
 	}
 }
 
@@ -68,7 +67,7 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 	defer s.mu.Unlock()
 	var sealed error
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
-		s.c.recoverWriters() // a stream that is stopped counts no event that a dead writer owes
+		s.c.RecoverWriters() // a stream that is stopped counts no event that a dead writer owes
 		m.Stop(w, e)
 		if s.log != nil {
 			if sealed = s.log.seal(w.Slot()); sealed != nil {
@@ -81,13 +80,13 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 	if err != nil {
 		return fail("", err, syscall.EINVAL)
 	}
-	err = removeStream(s.c, false)
+	err = conn.Remove(s.c, false)
 	s.closeLocked()
 	switch {
 	case sealed != nil:
 		return sealed
-	case s.log == nil && s.c.cut(): // since the first look
-		return cmp.Or(err, error(errCut))
+	case s.log == nil && s.c.Cut(): // since the first look
+		return cmp.Or(err, error(conn.ErrCut))
 	}
 	return err
 }
@@ -96,23 +95,23 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 // log. If the owner is dead, this process takes its place.
 func (s *Stream) shutdownByOwner() error {
 	defer runtime.KeepAlive(s)
-	m := s.c.mem
+	m := s.c.Mem
 	m.AskShutdown()
-	for wait := pollBusy; !s.c.dead(); wait = min(2*wait, pollIdle) {
-		if s.c.orphaned() {
+	for wait := pollBusy; !s.c.Dead(); wait = min(2*wait, pollIdle) {
+		if s.c.Orphaned() {
 			if err := s.shutdownOrphan(); err != nil {
 				return err
 			}
 			break
 		}
 		time.Sleep(wait)
-		s.c.checkCut()
+		s.c.CheckCut()
 	}
-	if s.c.cut() {
+	if s.c.Cut() {
 		return s.shutdownCut()
 	}
 	// The owner may not have removed the file yet.
-	err := removeStream(s.c, false)
+	err := conn.Remove(s.c, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeLocked()
@@ -124,7 +123,7 @@ func (s *Stream) shutdownByOwner() error {
 
 // shutdownCut shuts down a stream whose file was truncated: there is nothing left to flush. The log
 // keeps its contents and gets no seal, so that no reader takes it for the whole. shutdownCut
-// returns errCut if it succeeds.
+// returns conn.ErrCut if it succeeds.
 func (s *Stream) shutdownCut() error {
 	defer runtime.KeepAlive(s)
 	if s.log != nil {
@@ -134,17 +133,17 @@ func (s *Stream) shutdownCut() error {
 	defer s.mu.Unlock()
 	select {
 	case <-s.closed:
-		return errCut
+		return conn.ErrCut
 	default:
 	}
 	// Remove the files first: after the close another process would take the stream for that of a dead
 	// owner.
-	err := removeStream(s.c, false)
+	err := conn.Remove(s.c, false)
 	s.closeLocked()
 	if err != nil {
 		return err
 	}
-	return errCut
+	return conn.ErrCut
 }
 
 // shutdownOrphan shuts the stream down in place of its dead owner. Calls of other goroutines that
@@ -161,56 +160,16 @@ func (s *Stream) shutdownOrphan() error {
 	return shutdownOrphan(s.c, false)
 }
 
-// removeStream removes the files of a stream that is shut down. locked reports that the caller holds the
-// directory's lock, which comes before that of a stream in the order of locks.
-func removeStream(c *conn, locked bool) error {
-	if c.dir.Gone() {
-		// The stream's file and all pages went with the directory. Processes that have a new page since
-		// then copied the entry of the stream.
-		pinned.Delete(c.id)
-		d, err := openDir()
-		if err != nil || locked {
-			return nil
-		}
-		unlock, err := d.Lock()
-		if err != nil {
-			return nil
-		}
-		defer unlock()
-		d.DetachAll(c.id)
-		return nil
-	}
-	if !locked {
-		unlock, err := c.dir.Lock()
-		if err != nil {
-			return err
-		}
-		defer unlock()
-	}
-	pinned.Delete(c.id)
-	c.dir.DetachAll(c.id)
-	if !c.cut() {
-		// The traced process keeps the file mapped until its next trace point and the garbage
-		// collection after it, which may take hours: free the memory now.
-		c.mem.Spare(func(off, n int64) { sys.Punch(c.f, off, n) })
-	}
-	err := c.dir.RemoveStream(c.id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is
 // dead. The caller holds no lock of the stream, and keeps the connection.
-func recordLastEvents(c *conn) {
+func recordLastEvents(c *conn.Conn) {
 	f := beforeShutdown.Load()
-	if f == nil || c.dead() {
+	if f == nil || c.Dead() {
 		return
 	}
-	c.lent = true
+	c.Lent = true
 	s := newStream(c)
-	(*f)(s, c.mem.OwnClock().Nanos(c.mem.LastLife()))
+	(*f)(s, c.Mem.OwnClock().Nanos(c.Mem.LastLife()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeHandle()

@@ -67,7 +67,7 @@ func TestShutdownRemovesDeadStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.c.mem.Kill()
+		s.c.Mem.Kill()
 		if err := s.Shutdown(); !errors.Is(err, syscall.EINVAL) {
 			t.Errorf("logged %v: Shutdown: %v", logged, err)
 		}

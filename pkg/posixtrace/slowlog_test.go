@@ -32,7 +32,7 @@ func init() {
 		tracetest.Check(err == nil, "%v", err)
 		s, err := CreateWithLog(pid, nil, f)
 		tracetest.Check(err == nil, "CreateWithLog: %v", err)
-		fmt.Println(s.c.path)
+		fmt.Println(s.c.Path)
 		os.Stdin.Read(make([]byte, 1))
 	}
 }
@@ -146,14 +146,14 @@ func TestSlowLogHoldsUpItsStreamOnly(t *testing.T) {
 		{"flush", big, false, (*Stream).Flush},
 		{"shutdown", big, false, (*Stream).Shutdown},
 		{"shutdown by another", big, false, func(s *Stream) error {
-			other, err := Attach(s.c.path)
+			other, err := Attach(s.c.Path)
 			if err != nil {
 				return err
 			}
 			return other.Shutdown()
 		}},
 		{"flush by another", big, false, func(s *Stream) error {
-			other, err := Attach(s.c.path)
+			other, err := Attach(s.c.Path)
 			if err != nil {
 				return err
 			}

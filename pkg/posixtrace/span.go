@@ -201,7 +201,7 @@ func (t *tracedProcess) renewed(id EventID) *table {
 // appendSpan records an event with a span in the streams of the table, of any number.
 func (t *table) appendSpan(processor int, at stream.SpanPoint, addr, ticks uint64, span *stream.Span, data []byte) {
 	for _, a := range t.streams {
-		a.w.AppendSpan(processor, at, addr, ticks, span, data)
+		a.Writer.AppendSpan(processor, at, addr, ticks, span, data)
 	}
 	runtime.KeepAlive(t)
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
@@ -113,9 +114,9 @@ func (s *Stream) status(op string, reset bool) (Status, error) {
 	if s.isClosed() {
 		return Status{}, fail(op, s.whyClosed(), syscall.EINVAL)
 	}
-	st := s.c.mem.Status(reset)
-	if s.c.cut() { // st may consist of zeros
-		return Status{}, fail(op, errCut, syscall.EIO)
+	st := s.c.Mem.Status(reset)
+	if s.c.Cut() { // st may consist of zeros
+		return Status{}, fail(op, conn.ErrCut, syscall.EIO)
 	}
 	return toStatus(st), nil
 }

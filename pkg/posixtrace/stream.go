@@ -1,11 +1,11 @@
 package posixtrace
 
 import (
-	"errors"
 	"runtime"
 	"sync"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -17,11 +17,11 @@ import (
 // os.ErrClosed. Signals do not interrupt the calls of a Go program: only a call whose context is
 // done fails with EINTR.
 type Stream struct {
-	c   *conn
+	c   *conn.Conn
 	log *logOwner // if this process owns the stream and it has a log
 
-	mu     sync.Mutex  // one control call of this process at a time
-	ctl    *attachment // the writer of control calls
+	mu     sync.Mutex       // one control call of this process at a time
+	ctl    *conn.Attachment // the writer of control calls
 	closed chan struct{}
 
 	// A call that needs the names alone does not wait for a control call. Held within mu.
@@ -34,21 +34,17 @@ type Stream struct {
 	read reading
 }
 
-func newStream(c *conn) *Stream {
+func newStream(c *conn.Conn) *Stream {
 	return &Stream{c: c, closed: make(chan struct{})}
 }
 
-var (
-	errClosed = closedError("the stream is closed")
-	// errCut is the error of a stream whose file was truncated.
-	errCut = &Error{Err: syscall.EIO, Cause: errors.New("the stream's file was cut short")}
-)
+var errClosed = closedError("the stream is closed")
 
 // whyClosed is the error of a call if isClosed.
 func (s *Stream) whyClosed() error {
 	defer runtime.KeepAlive(s)
-	if s.c.cut() {
-		return errCut
+	if s.c.Cut() {
+		return conn.ErrCut
 	}
 	return errClosed
 }
@@ -60,7 +56,7 @@ func (s *Stream) isClosed() bool {
 		return true
 	default:
 	}
-	dead := s.c.dead()
+	dead := s.c.Dead()
 	runtime.KeepAlive(s)
 	return dead
 }
@@ -82,7 +78,7 @@ func (s *Stream) controlAt(op string, e stream.Event, f func(m *stream.Mem, w *s
 // locked takes the stream's lock and runs f. The caller holds s.mu.
 func (s *Stream) locked(f func(m *stream.Mem, w *stream.Writer) error) error {
 	defer runtime.KeepAlive(s)
-	return s.lockedBy(s.c.lock, f)
+	return s.lockedBy(s.c.Lock, f)
 }
 
 // tryLocked takes s.mu and the stream's lock and runs f. It fails with EAGAIN rather than wait.
@@ -92,7 +88,7 @@ func (s *Stream) tryLocked(f func(m *stream.Mem, w *stream.Writer) error) error 
 		return syscall.EAGAIN
 	}
 	defer s.mu.Unlock()
-	return s.lockedBy(s.c.tryLock, f)
+	return s.lockedBy(s.c.TryLock, f)
 }
 
 // lockedBy runs f with the stream's lock, which lock takes, and with the writer of control calls.
@@ -111,36 +107,36 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 		return s.whyClosed()
 	}
 	if s.ctl == nil {
-		s.c.sweepSelf(true)
-		slot, ok := s.c.takeSlot(true)
+		s.c.SweepSelf(true)
+		slot, ok := s.c.TakeSlot(true)
 		if !ok {
-			return errSlots
+			return conn.ErrSlots
 		}
-		w, err := s.c.mem.NewWriter(slot, sys.SelfProc().PID, 1)
+		w, err := s.c.Mem.NewWriter(slot, sys.SelfProc().PID, 1)
 		if err != nil {
-			s.c.freeSlot(slot)
+			s.c.FreeSlot(slot)
 			return err
 		}
-		s.ctl = &attachment{c: s.c, w: w}
+		s.ctl = &conn.Attachment{Conn: s.c, Writer: w}
 	}
-	return f(s.c.mem, s.ctl.w)
+	return f(s.c.Mem, s.ctl.Writer)
 }
 
-// openNames returns the names of the stream's family.
+// conn.OpenNames returns the names of the stream's family.
 func (s *Stream) openNames() (*registry.Names, error) {
 	s.naming.Lock()
 	defer s.naming.Unlock()
 	return s.openNamesLocked()
 }
 
-// openNamesLocked is openNames for a caller that holds s.naming.
+// openNamesLocked is conn.OpenNames for a caller that holds s.naming.
 func (s *Stream) openNamesLocked() (*registry.Names, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
 		return nil, s.whyClosed()
 	}
 	if s.names == nil {
-		n, err := openNames(s.c.dir, s.c.mem.Family())
+		n, err := conn.OpenNames(s.c.Dir, s.c.Mem.Family())
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +151,7 @@ func (s *Stream) Info() (StreamInfo, error) {
 	if s.isClosed() {
 		return StreamInfo{}, fail("Info", s.whyClosed(), syscall.EINVAL)
 	}
-	return s.c.info(), nil
+	return infoOf(s.c), nil
 }
 
 // Close ends the use of s and leaves the stream active: its owner's death shuts it down. If this
@@ -170,7 +166,7 @@ func (s *Stream) Close() error {
 	default:
 	}
 	if s.log != nil {
-		if !s.c.dead() && s.log.passOn() {
+		if !s.c.Dead() && s.log.passOn() {
 			return nil
 		}
 		go s.log.halt() // the owner's loop may wait for a lock that we hold
@@ -209,8 +205,8 @@ func (s *Stream) close() bool {
 	if s.log != nil {
 		s.log.close()
 	}
-	s.c.unpin()
-	s.c.f.Close()
+	s.c.Unpin()
+	s.c.File.Close()
 	return true
 }
 
@@ -219,7 +215,7 @@ func (s *Stream) closeHandle() {
 	defer runtime.KeepAlive(s)
 	close(s.closed)
 	if s.ctl != nil {
-		s.ctl.close()
+		s.ctl.Close()
 	}
 	s.naming.Lock()
 	defer s.naming.Unlock()
@@ -257,10 +253,10 @@ func (s *Stream) Clear() error { return s.clearAround(func(discard func()) { dis
 // clearAround is tool.Clear.
 func (s *Stream) clearAround(around func(discard func())) error {
 	defer runtime.KeepAlive(s)
-	if !s.isClosed() && s.c.mem.HasLog && s.log == nil && s.c.mem.LogPolicy != stream.Append {
+	if !s.isClosed() && s.c.Mem.HasLog && s.log == nil && s.c.Mem.LogPolicy != stream.Append {
 		// Clear empties the log, too, and only the owner has the log.
 		const op = "posix_trace_clear"
-		err := s.waitServed(op, s.c.mem.AskClear())
+		err := s.waitServed(op, s.c.Mem.AskClear())
 		if err == nil && s.isClosed() {
 			return fail(op, s.whyClosed(), syscall.EINVAL) // the owner shut the stream down instead
 		}

@@ -41,7 +41,7 @@ func testSuspended(t *testing.T, how middle, inC bool) {
 	const first = 10
 	w := startMidway(t, inC)
 	w.record(first)
-	w.hold(s.c.mem, 0)
+	w.hold(s.c.Mem, 0)
 	how.enter(t, w)
 
 	id, err := OpenEventID("suspended")
@@ -54,13 +54,13 @@ func testSuspended(t *testing.T, how middle, inC bool) {
 		Event(id, data)
 	}
 	for suspended := 0; suspended < 3; suspended++ {
-		lost := s.c.mem.Lost()
-		for end := within(time.Minute); s.c.mem.Lost() == lost; record() {
+		lost := s.c.Mem.Lost()
+		for end := within(time.Minute); s.c.Mem.Lost() == lost; record() {
 			if end.over() {
 				t.Fatal("the stream is never full")
 			}
 		}
-		tracetest.Wait(t, "the stream, which is suspended, to go on", func() bool { return s.c.mem.State()&stream.Running != 0 })
+		tracetest.Wait(t, "the stream, which is suspended, to go on", func() bool { return s.c.Mem.State()&stream.Running != 0 })
 		record()
 	}
 	tracetest.OK(t, "Shutdown", s.Shutdown())

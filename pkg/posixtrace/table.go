@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -20,7 +21,7 @@ type table struct {
 	ticks   bool   // a stream's clock is the processor's counter
 	outline uint64 // where record returns to in an Event that was not inlined
 	outer   bool   // sys.Outer can be used
-	streams []*attachment
+	streams []*conn.Attachment
 	only    *stream.Writer // of a single stream, the common case
 }
 
@@ -28,10 +29,10 @@ type table struct {
 func (t *table) count() {
 	t.only, t.ticks = nil, false
 	for _, a := range t.streams {
-		t.ticks = t.ticks || a.w.Ticks()
+		t.ticks = t.ticks || a.Writer.Ticks()
 	}
 	if len(t.streams) == 1 {
-		t.only = t.streams[0].w
+		t.only = t.streams[0].Writer
 	}
 	runtime.KeepAlive(t)
 }
@@ -50,7 +51,7 @@ func (t *table) now() uint64 {
 func (t *table) wants(id event.ID) bool {
 	defer runtime.KeepAlive(t)
 	for _, a := range t.streams {
-		if a.w.Wants(id) {
+		if a.Writer.Wants(id) {
 			return true
 		}
 	}
@@ -58,11 +59,11 @@ func (t *table) wants(id event.ID) bool {
 }
 
 // find returns the attachment to a stream, or nil.
-func (t *table) find(id uint64) *attachment {
+func (t *table) find(id uint64) *conn.Attachment {
 	defer runtime.KeepAlive(t)
 	if t != nil {
 		for _, a := range t.streams {
-			if a.c.id == id {
+			if a.Conn.ID == id {
 				return a
 			}
 		}

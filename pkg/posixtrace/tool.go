@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
@@ -52,7 +53,7 @@ func (toolCalls) Clear(s *Stream, around func(discard func())) error { return s.
 
 func (toolCalls) Shutdown(s *Stream, p hook.Point) error { return s.shutdownAt(at(p)) }
 
-func (toolCalls) ForgetDirectory() { forgetDir() }
+func (toolCalls) ForgetDirectory() { conn.ForgetDir() }
 
 func (toolCalls) NextBatch(l *Log, b *Batch) error {
 	return l.use("posix_trace_getnext_event", func(r *Reader) error {

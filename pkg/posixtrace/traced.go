@@ -12,6 +12,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -114,7 +115,7 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 		}
 		return t.proc, nil
 	}
-	d, err := openDir()
+	d, err := conn.OpenDir()
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (t *tracedProcess) openLocked() (*proc, error) {
 // files were removed. The old page stays mapped: trace points of other goroutines read it. If move
 // fails, the old page is still the process's, and says so (Moved).
 func (t *tracedProcess) move() {
-	d, err := openDir()
+	d, err := conn.OpenDir()
 	if err != nil {
 		return
 	}
@@ -218,7 +219,7 @@ func (t *tracedProcess) renew() *table {
 			failed = failed || transient(err)
 			continue
 		}
-		runtime.SetFinalizer(a, (*attachment).close)
+		runtime.SetFinalizer(a, (*conn.Attachment).Close)
 		n.streams = append(n.streams, a)
 	}
 	n.count()
@@ -236,8 +237,8 @@ func (t *tracedProcess) renew() *table {
 }
 
 // connect makes this process a writer of a stream, or reports to the stream why it cannot.
-func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error) {
-	c, err := openStream(d, id)
+func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*conn.Attachment, error) {
+	c, err := conn.Open(d, id)
 	if err != nil {
 		if countable(err) {
 			t.missed.note(id, err, func(no syscall.Errno) bool {
@@ -246,16 +247,16 @@ func (t *tracedProcess) connect(d *registry.Dir, id uint64) (*attachment, error)
 		}
 		return nil, err
 	}
-	a, err := attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+	a, err := conn.Attach(c, sys.SelfProc(), max(runtime.GOMAXPROCS(0), runtime.NumCPU()))
 	if err != nil {
-		t.missed.note(id, err, c.addMissed)
-		c.release() // do not keep the mapping until the next garbage collection
+		t.missed.note(id, err, addMissed(c))
+		c.Release() // do not keep the mapping until the next garbage collection
 		return nil, err
 	}
-	a.w.NoteMaps(ownMaps())
+	a.Writer.NoteMaps(ownMaps())
 	t.missed.connected(c)
 	// Only the lock needs the descriptor.
-	c.f.Close()
+	c.File.Close()
 	return a, nil
 }
 
@@ -274,7 +275,7 @@ func (w *reaper) reap() {
 	defer t.mu.Unlock()
 	old := t.table.Load()
 	live := slices.Clone(old.streams)
-	live = slices.DeleteFunc(live, func(a *attachment) bool { return a.c.dead() })
+	live = slices.DeleteFunc(live, func(a *conn.Attachment) bool { return a.Conn.Dead() })
 	if len(live) < len(old.streams) {
 		n := *old
 		n.streams = live

@@ -6,32 +6,15 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// anotherRuntime calls f as another Go runtime of this process would, without the connections
-// of the first. It leaves those of f recorded as streams that it writes to. Connections of the first
-// that the garbage collector finds meanwhile count down in the other map.
-func anotherRuntime(f func()) {
-	swept.mu.Lock()
-	ours := swept.conns
-	swept.conns = make(map[uint64]int)
-	swept.mu.Unlock()
-	f()
-	swept.mu.Lock()
-	defer swept.mu.Unlock()
-	for id, n := range ours {
-		if swept.conns[id] += n; swept.conns[id] == 0 {
-			delete(swept.conns, id)
-		}
-	}
-}
-
 // ourSlots is the number of writer slots of this process in a stream.
-func ourSlots(c *conn) (n int) {
-	for _, p := range writersOf(c.mem) {
+func ourSlots(c *conn.Conn) (n int) {
+	for _, p := range writersOf(c.Mem) {
 		if p == sys.SelfProc() {
 			n++
 		}
@@ -62,15 +45,15 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 	Event(id, number(0, 0)) // takes a chunk
 
 	// An earlier program leaves a slot, and no lock in the kernel that holds it.
-	earlier, err := openStream(s.c.dir, s.c.id)
+	earlier, err := conn.Open(s.c.Dir, s.c.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, ok := earlier.takeSlot(false)
+	left, ok := earlier.TakeSlot(false)
 	if !ok {
 		t.Fatal("no slot")
 	}
-	w, err := earlier.mem.NewWriter(left, sys.SelfProc().PID, 1)
+	w, err := earlier.Mem.NewWriter(left, sys.SelfProc().PID, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,44 +61,44 @@ func TestTwoRuntimesInOneProcess(t *testing.T) {
 	w.Append(0, event.ID(EventUnnamed), who, 0, sys.Ticks(), []byte("left"))
 	before := ourSlots(s.c)
 	runtime.KeepAlive(earlier)
-	earlier.release()
+	earlier.Release()
 
-	var other *attachment
-	anotherRuntime(func() {
-		var c *conn
-		if c, err = openStream(s.c.dir, s.c.id); err == nil {
-			other, err = attach(c, sys.SelfProc(), 1)
+	var other *conn.Attachment
+	conn.AnotherRuntime(func() {
+		var c *conn.Conn
+		if c, err = conn.Open(s.c.Dir, s.c.ID); err == nil {
+			other, err = conn.Attach(c, sys.SelfProc(), 1)
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.c.release()
-	defer other.close()
+	defer other.Conn.Release()
+	defer other.Close()
 	if n := ourSlots(s.c); n != before {
 		t.Errorf("%d slots are taken; of the %d before, one was left by an earlier program, and another runtime has taken one", n, before)
 	}
-	if slot := other.w.Slot(); slot != left {
+	if slot := other.Writer.Slot(); slot != left {
 		t.Errorf("the other runtime is in slot %d; the one that was left is %d", slot, left)
 	}
-	other.c.f.Close() // as a traced process does: the mapping keeps the lock
+	other.Conn.File.Close() // as a traced process does: the mapping keeps the lock
 
 	// Each continues while new ones connect.
 	want := [2][]int{{0}, nil}
 	for n := 1; n < each; n++ {
 		Event(id, number(0, n))
 		want[0] = append(want[0], n)
-		other.w.Append(0, event.ID(id), who, 0, sys.Ticks(), number(1, n))
+		other.Writer.Append(0, event.ID(id), who, 0, sys.Ticks(), number(1, n))
 		want[1] = append(want[1], n)
 		if n%(each/8) == 0 {
-			anotherRuntime(func() {
-				c, err := openStream(s.c.dir, s.c.id)
+			conn.AnotherRuntime(func() {
+				c, err := conn.Open(s.c.Dir, s.c.ID)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				c.sweepSelf(false)
-				c.release()
+				c.SweepSelf(false)
+				c.Release()
 			})
 			if n := ourSlots(s.c); n != before {
 				t.Fatalf("%d slots are taken after another runtime has come, not %d", n, before)

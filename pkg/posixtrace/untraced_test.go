@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 )
 
 // Programs that register event types and are not traced do not fill the trace directory: the
@@ -20,9 +22,9 @@ func TestUntracedProgramsLeaveFewFiles(t *testing.T) {
 			dir, err := os.MkdirTemp(os.Getenv("PTRACE_DIR"), "litter")
 			tracetest.OK(t, "MkdirTemp", err)
 			defer os.RemoveAll(dir)
-			t.Cleanup(forgetDir)
+			t.Cleanup(conn.ForgetDir)
 			t.Setenv("PTRACE_DIR", dir)
-			forgetDir()
+			conn.ForgetDir()
 			var m *tracetest.Child
 			if c.streams > 0 {
 				// A process of the family continues, and keeps its names.

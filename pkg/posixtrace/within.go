@@ -88,7 +88,7 @@ func (t *tracedProcess) wanting(id EventID) *table {
 // record records an event in the streams of the table.
 func (t *table) record(processor int, e *stream.Event, data []byte) {
 	for _, a := range t.streams {
-		a.w.AppendEvent(processor, e, data, e.Span.Key != 0)
+		a.Writer.AppendEvent(processor, e, data, e.Span.Key != 0)
 	}
 	runtime.KeepAlive(t)
 }

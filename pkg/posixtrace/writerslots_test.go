@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -29,13 +30,13 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
-	m := s.c.mem
+	m := s.c.Mem
 	other, err := sys.Lookup(1) // a live process
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Its program holds the slots.
-	held, err := os.OpenFile(s.c.path, os.O_RDWR, 0)
+	held, err := os.OpenFile(s.c.Path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 	var slots []uint64
 	for {
 		slot, ok := m.TakeSlotHeld(other, nil, func(slot uint64) func() {
-			sys.HoldSharedAs(held, slotHeld+slot)
+			conn.HoldSlot(held, slot)
 			return func() {}
 		})
 		if !ok {
@@ -60,12 +61,12 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 	count := func() (open, mapped int) {
 		fds, _ := filepath.Glob("/proc/self/fd/*")
 		for _, fd := range fds {
-			if to, _ := os.Readlink(fd); to == s.c.path {
+			if to, _ := os.Readlink(fd); to == s.c.Path {
 				open++
 			}
 		}
 		for _, l := range tracetest.Mappings() {
-			if l == "mapping of "+s.c.path {
+			if l == "mapping of "+s.c.Path {
 				mapped++
 			}
 		}
@@ -84,7 +85,7 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 // Dead writers give up their slots to later ones.
 func TestDeadWritersFreeTheirSlots(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
-	for range s.c.mem.Places + 2 {
+	for range s.c.Mem.Places + 2 {
 		c := tracetest.Start(t, "target")
 		c.Line()
 		c.Say("here today")
@@ -94,11 +95,11 @@ func TestDeadWritersFreeTheirSlots(t *testing.T) {
 	c := tracetest.Start(t, "target")
 	c.Line()
 	c.Say("gone tomorrow")
-	if s.c.mem.Crowded() {
+	if s.c.Mem.Crowded() {
 		t.Error("the slots of dead writers are not free")
 	}
-	if n := len(drain(t, s)); n != s.c.mem.Places+3 {
-		t.Errorf("%d events, want %d", n, s.c.mem.Places+3)
+	if n := len(drain(t, s)); n != s.c.Mem.Places+3 {
+		t.Errorf("%d events, want %d", n, s.c.Mem.Places+3)
 	}
 }
 
@@ -113,12 +114,12 @@ func TestCrowdedWriterRecoversTheDead(t *testing.T) {
 	id, err := OpenEventID("crowded")
 	tracetest.OK(t, "OpenEventID", err)
 	Event(id, nil)
-	i := slices.IndexFunc(traced.table.Load().streams, func(a *attachment) bool { return a.c.id == s.c.id })
-	if i < 0 || s.c.mem.Busy() != 1 {
-		t.Fatalf("attachment %d, %d chunks are busy", i, s.c.mem.Busy())
+	i := slices.IndexFunc(traced.table.Load().streams, func(a *conn.Attachment) bool { return a.Conn.ID == s.c.ID })
+	if i < 0 || s.c.Mem.Busy() != 1 {
+		t.Fatalf("attachment %d, %d chunks are busy", i, s.c.Mem.Busy())
 	}
-	traced.table.Load().streams[i].w.OnCrowded()
-	if n := s.c.mem.Busy(); n != 0 {
+	traced.table.Load().streams[i].Writer.OnCrowded()
+	if n := s.c.Mem.Busy(); n != 0 {
 		t.Errorf("%d chunks stay busy", n)
 	}
 }
@@ -134,16 +135,16 @@ func TestExecInTheMiddleOfAnEvent(t *testing.T) {
 			w := startMidway(t, inC)
 			s := logOf(t, w.c.PID, midwayAttr(PolicyUntilFull), filepath.Join(t.TempDir(), "log.trace"))
 			w.record(10)
-			w.hold(s.c.mem, 0)
+			w.hold(s.c.Mem, 0)
 			w.exec()
-			if s.c.mem.Busy() == 0 {
+			if s.c.Mem.Busy() == 0 {
 				t.Fatal("no chunk is busy")
 			}
 			tracetest.OK(t, "Flush", s.Flush())
-			if n := s.c.mem.Busy(); n != 0 {
+			if n := s.c.Mem.Busy(); n != 0 {
 				t.Errorf("%d chunks stay busy", n)
 			}
-			if slices.ContainsFunc(writersOf(s.c.mem), func(p sys.Proc) bool { return p.PID == uint32(w.c.PID) }) {
+			if slices.ContainsFunc(writersOf(s.c.Mem), func(p sys.Proc) bool { return p.PID == uint32(w.c.PID) }) {
 				t.Error("the new program has the slot of the old one")
 			}
 		})

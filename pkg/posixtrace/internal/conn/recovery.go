@@ -1,4 +1,4 @@
-package posixtrace
+package conn
 
 import (
 	"os"
@@ -9,22 +9,22 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// recoverWriters releases what the writers of a stream hold that have ended. It is the one procedure for
+// RecoverWriters releases what the writers of a stream hold that have ended. It is the one procedure for
 // that: of each shutdown, of a flush that waits in vain for a writer, of readers, and of writers that find
 // too few places. The caller holds the stream's lock.
-func (c *conn) recoverWriters() { c.recoverBy(c.f) }
+func (c *Conn) RecoverWriters() { c.recoverBy(c.File) }
 
-// recoverBy is recoverWriters for a connection whose descriptor is closed: f is the stream's file.
-func (c *conn) recoverBy(f *os.File) {
+// recoverBy is RecoverWriters for a connection whose descriptor is closed: f is the stream's file.
+func (c *Conn) recoverBy(f *os.File) {
 	self := sys.SelfProc()
 	dead := make(map[sys.Proc]bool)
-	c.mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
+	c.Mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
 		if p == self {
-			return false // sweepSelf knows more
+			return false // SweepSelf knows more
 		}
 		d, ok := dead[p]
 		if !ok {
-			d = gone(p)
+			d = !p.Alive()
 			dead[p] = d
 		}
 		if d {
@@ -36,14 +36,14 @@ func (c *conn) recoverBy(f *os.File) {
 			held, err := sys.FindHeldAs(f, slotHeld+slot)
 			return !held && err == nil && c.unmappedBy(p)
 		}
-		return left() && c.mem.HasSlot(slot, p) && left()
+		return left() && c.Mem.HasSlot(slot, p) && left()
 	})
 }
 
-// recoverCrowded is recoverWriters for a traced process, which keeps no descriptor of the stream. It does not
+// recoverCrowded is RecoverWriters for a traced process, which keeps no descriptor of the stream. It does not
 // wait for the stream's lock.
-func (c *conn) recoverCrowded() {
-	f, err := c.dir.OpenStreamFile(c.id)
+func (c *Conn) recoverCrowded() {
+	f, err := c.Dir.OpenStreamFile(c.ID)
 	if err != nil {
 		return
 	}
@@ -58,10 +58,10 @@ func (c *conn) recoverCrowded() {
 // unmappedBy reports whether p, which runs, has the stream no more: it has executed another program. The
 // kernel drops the lock of a slot then, too; but a writer may have been refused the lock. unmappedBy returns
 // false where it cannot find out.
-func (c *conn) unmappedBy(p sys.Proc) bool {
+func (c *Conn) unmappedBy(p sys.Proc) bool {
 	maps, err := os.ReadFile("/proc/" + strconv.Itoa(int(p.PID)) + "/maps")
 	if err != nil || len(maps) == 0 { // none: the process is ending, or its first thread has ended
 		return false
 	}
-	return !strings.Contains(string(maps), filepath.Base(c.path)) && !gone(p)
+	return !strings.Contains(string(maps), filepath.Base(c.Path)) && p.Alive()
 }

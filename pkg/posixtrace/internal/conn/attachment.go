@@ -1,38 +1,41 @@
-package posixtrace
+package conn
 
 import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// attachment is this process as a writer of a stream. Its finalizer, which runs when no trace point
+var ErrSlots = sys.Wrap("too many writers on one stream", syscall.EAGAIN)
+
+// Attachment is this process as a writer of a stream. Its finalizer, which runs when no trace point
 // uses it any more, gives up its chunks.
-type attachment struct {
-	c *conn
-	w *stream.Writer
+type Attachment struct {
+	Conn   *Conn
+	Writer *stream.Writer
 }
 
-// attach connects the process p to a stream as one of its writers.
-func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
+// Attach connects the process p to a stream as one of its writers.
+func Attach(c *Conn, p sys.Proc, shards int) (*Attachment, error) {
 	slot, err := takeSlot(c)
 	if err != nil {
 		return nil, err
 	}
-	if c.mem.Crowded() {
+	if c.Mem.Crowded() {
 		// Dead writers may hold chunks. Do not wait for the lock.
-		if unlock, err := c.tryLock(); err == nil {
-			c.recoverWriters()
+		if unlock, err := c.TryLock(); err == nil {
+			c.RecoverWriters()
 			unlock()
 		}
 	}
-	w, err := c.mem.NewWriter(slot, p.PID, shards)
+	w, err := c.Mem.NewWriter(slot, p.PID, shards)
 	if err != nil {
-		c.freeSlot(slot)
+		c.FreeSlot(slot)
 		return nil, err
 	}
 	var last atomic.Int64
@@ -44,63 +47,63 @@ func attach(c *conn, p sys.Proc, shards int) (*attachment, error) {
 		}
 		c.recoverCrowded()
 	}
-	return &attachment{c: c, w: w}, nil
+	return &Attachment{Conn: c, Writer: w}, nil
 }
 
 // crowdedPause is the least time between two recoveries by a writer.
 const crowdedPause = 100 * time.Millisecond
 
-// takeSlot takes a slot among the writers for this process, which may write on behalf of another.
-func takeSlot(c *conn) (uint64, error) {
-	c.sweepSelf(false)
-	if slot, ok := c.takeSlot(false); ok {
+// TakeSlot takes a slot among the writers for this process, which may write on behalf of another.
+func takeSlot(c *Conn) (uint64, error) {
+	c.SweepSelf(false)
+	if slot, ok := c.TakeSlot(false); ok {
 		return slot, nil
 	}
 	// All slots are taken, perhaps some by dead writers. A trace point does not wait for the lock.
-	unlock, err := c.tryLock()
+	unlock, err := c.TryLock()
 	if err != nil {
-		return 0, errSlots
+		return 0, ErrSlots
 	}
 	defer unlock()
-	if slot, ok := c.takeSlot(true); ok {
+	if slot, ok := c.TakeSlot(true); ok {
 		return slot, nil
 	}
-	return 0, errSlots
+	return 0, ErrSlots
 }
 
-// close gives up the chunks and the slot. No Record may be under way.
-func (a *attachment) close() {
+// Close gives up the chunks and the slot. No Record may be under way.
+func (a *Attachment) Close() {
 	defer runtime.KeepAlive(a)
-	slot := a.w.Slot()
-	a.w.Close()
-	a.c.freeSlot(slot)
+	slot := a.Writer.Slot()
+	a.Writer.Close()
+	a.Conn.FreeSlot(slot)
 }
 
-// takeSlot takes a slot among the writers, as stream.Mem.TakeSlot does. It also holds a lock for
+// TakeSlot takes a slot among the writers, as stream.Mem.TakeSlot does. It also holds a lock for
 // the slot, which an exec drops; it goes without where the kernel offers no such lock. locked reports that
-// the caller holds the stream's lock: if all slots are taken, takeSlot recovers those of ended writers then.
-func (c *conn) takeSlot(locked bool) (slot uint64, ok bool) {
+// the caller holds the stream's lock: if all slots are taken, TakeSlot recovers those of ended writers then.
+func (c *Conn) TakeSlot(locked bool) (slot uint64, ok bool) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
 	take := func() (uint64, bool) {
-		return c.mem.TakeSlotHeld(sys.SelfProc(), nil, func(slot uint64) (let func()) {
-			sys.HoldSharedAs(c.f, slotHeld+slot)
-			return func() { sys.ReleaseAs(c.f, slotHeld+slot) }
+		return c.Mem.TakeSlotHeld(sys.SelfProc(), nil, func(slot uint64) (let func()) {
+			sys.HoldSharedAs(c.File, slotHeld+slot)
+			return func() { sys.ReleaseAs(c.File, slotHeld+slot) }
 		})
 	}
 	if slot, ok = take(); !ok && locked {
-		c.recoverWriters()
+		c.RecoverWriters()
 		slot, ok = take()
 	}
 	return slot, ok
 }
 
-// freeSlot frees the slot of a writer that is closed.
-func (c *conn) freeSlot(slot uint64) {
+// FreeSlot frees the slot of a writer that is closed.
+func (c *Conn) FreeSlot(slot uint64) {
 	c.holds.Lock()
 	defer c.holds.Unlock()
-	c.mem.FreeSlot(slot)
-	sys.ReleaseAs(c.f, slotHeld+slot)
+	c.Mem.FreeSlot(slot)
+	sys.ReleaseAs(c.File, slotHeld+slot)
 }
 
 // slotHeld is the first of the numbers that a connection holds (sys.HoldSharedAs) for its slots.
@@ -109,11 +112,11 @@ func (c *conn) freeSlot(slot uint64) {
 // then; or another Go runtime in this program, such as that of a c-shared library, may be writing.
 const slotHeld = 1 << 62
 
-// sweepSelf frees the slots and chunks that an earlier program of this process has left behind. It
+// SweepSelf frees the slots and chunks that an earlier program of this process has left behind. It
 // does so once, before this program becomes a writer itself. locked reports that the caller holds
-// the stream's lock; otherwise sweepSelf does not wait for it, because the caller may be a trace
+// the stream's lock; otherwise SweepSelf does not wait for it, because the caller may be a trace
 // point.
-func (c *conn) sweepSelf(locked bool) {
+func (c *Conn) SweepSelf(locked bool) {
 	swept.mu.Lock()
 	defer swept.mu.Unlock()
 	if c.swept {
@@ -123,30 +126,30 @@ func (c *conn) sweepSelf(locked bool) {
 		swept.conns = make(map[uint64]int)
 	}
 	c.swept = true
-	swept.conns[c.id]++
-	runtime.AddCleanup(c, unswept, c.id)
-	if swept.conns[c.id] > 1 {
+	swept.conns[c.ID]++
+	runtime.AddCleanup(c, unswept, c.ID)
+	if swept.conns[c.ID] > 1 {
 		return
 	}
 	self := sys.SelfProc()
-	if !c.mem.Writes(self) {
+	if !c.Mem.Writes(self) {
 		return
 	}
 	if !locked {
-		unlock, err := c.tryLock()
+		unlock, err := c.TryLock()
 		if err != nil {
 			return
 		}
 		defer unlock()
 	}
-	c.mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
+	c.Mem.RecoverSlots(func(slot uint64, p sys.Proc) bool {
 		if p != self {
 			return false
 		}
-		held, err := sys.FindHeldAs(c.f, slotHeld+slot)
+		held, err := sys.FindHeldAs(c.File, slotHeld+slot)
 		return err != nil || !held
 	})
-	c.recoverWriters()
+	c.RecoverWriters()
 }
 
 // swept counts this program's writers by stream, including those that are about to write. The last

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // EventID identifies an event type within a stream (trace_event_id_t). Ids are
@@ -70,16 +71,16 @@ func OpenEventID(name string) (EventID, error) {
 	if len(name) > EventNameMax {
 		return 0, &Error{Op: op, Err: syscall.ENAMETOOLONG}
 	}
-	p, err := traced.openWithin(3 * time.Second)
+	p, err := tracee.Self.OpenWithin(3 * time.Second)
 	if err != nil {
 		return 0, fail(op, err, syscall.ENOMEM)
 	}
-	id, err := p.eventID(name)
+	id, err := p.EventID(name)
 	if err == nil {
-		traced.learn(id)
+		tracee.Self.Learn(id)
 	}
-	traced.connectNow()
-	return id, fail(op, err, syscall.ENOMEM)
+	tracee.Self.ConnectNow()
+	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
 // MustEventID is OpenEventID for the initialization of package variables:
@@ -114,9 +115,9 @@ func (s *Stream) EventID(name string) (EventID, error) {
 	if p := s.c.Mem.Target(); p.PID != 0 {
 		if page, err := s.c.Dir.Page(p, false); err == nil {
 			defer page.Close()
-			pr := &proc{dir: s.c.Dir, page: page, names: names}
-			id, err := pr.eventID(name)
-			return id, fail(op, err, syscall.ENOMEM)
+			pr := &tracee.Proc{Dir: s.c.Dir, Page: page, Names: names}
+			id, err := pr.EventID(name)
+			return EventID(id), fail(op, err, syscall.ENOMEM)
 		}
 	}
 	id, _, err := names.Open(name, false, nil)

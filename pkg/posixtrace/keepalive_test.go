@@ -21,14 +21,14 @@ import (
 // needs the pointer any more, which can be before the end of its last call. So every method
 // that uses mapped memory keeps its receiver alive until it is done.
 func TestMethodsKeepReceiversAlive(t *testing.T) {
-	handles := map[string]bool{"Stream": true, "Recorder": true, "Process": true, "Reader": true, "Attachment": true, "table": true}
+	handles := map[string]bool{"Stream": true, "Recorder": true, "Process": true, "Reader": true, "Attachment": true, "Table": true}
 	mapped := map[string]bool{"c": true, "mem": true, "w": true, "a": true, "streams": true, "ctl": true,
-		"Conn": true, "Mem": true, "Writer": true}
+		"Conn": true, "Mem": true, "Writer": true, "Streams": true}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, inner := range []string{"conn"} {
+	for _, inner := range []string{"conn", "tracee"} {
 		more, err := filepath.Glob(filepath.Join("internal", inner, "*.go"))
 		if err != nil || len(more) == 0 {
 			t.Fatalf("internal/%s: %d files: %v", inner, len(more), err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 func init() {
@@ -33,7 +35,7 @@ func init() {
 			binary.LittleEndian.PutUint64(data, i+1)
 			Event(id, data)
 		}
-		streams := traced.table.Load().streams
+		streams := tracee.Self.Table.Load().Streams
 		tracetest.Check(len(streams) == 1 && streams[0].Writer.LeaveBusy(), "%d streams", len(streams))
 		fmt.Println("midway")
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {

@@ -18,6 +18,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // patience is how long these tests wait for a call that must not wait.
@@ -58,7 +59,7 @@ func TestTracePointTakesNoMutex(t *testing.T) {
 	id, err := OpenEventID("neverwait.mutex")
 	tracetest.OK(t, "OpenEventID", err)
 	Event(id, nil) // connects
-	traced.mu.Lock()
+	tracee.Self.Mutex().Lock()
 	s.mu.Lock()
 	s.c.Mutex().Lock()
 	soon(t, "a trace point", func() {
@@ -74,7 +75,7 @@ func TestTracePointTakesNoMutex(t *testing.T) {
 	})
 	s.c.Mutex().Unlock()
 	s.mu.Unlock()
-	traced.mu.Unlock()
+	tracee.Self.Mutex().Unlock()
 	if n := len(drain(t, s)); n != 101 {
 		t.Errorf("%d events, want 101", n)
 	}
@@ -284,7 +285,11 @@ func TestUnknownIDs(t *testing.T) {
 		t.Errorf("%d events of an unknown type cost %d reads", n, reads)
 	}
 	// Types registered by another process of the family become known.
-	named, err := traced.proc.dir.Names(traced.proc.page.Family())
+	own, err := tracee.Self.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := own.Dir.Names(own.Page.Family())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +298,7 @@ func TestUnknownIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; !traced.knows(EventID(other)); i++ {
+	for i := 0; !tracee.Self.Knows(other); i++ {
 		if i == 1000 {
 			t.Fatal("an id of another process is not known")
 		}

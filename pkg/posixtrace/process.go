@@ -9,6 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // Process is a process on whose behalf the caller records events, as ptrace-event does for the
@@ -18,7 +19,7 @@ type Process struct {
 	tid     uint32
 	span    stream.Span
 	dir     *registry.Dir
-	proc    *proc // nil until it is needed
+	proc    *tracee.Proc // nil until it is needed
 	streams []*conn.Attachment
 	closed  bool
 }
@@ -39,7 +40,7 @@ func OpenProcess(pid int) (*Process, error) {
 	r := &Process{who: p, tid: p.PID, dir: d}
 	// No stream traces most scripts: keep that case cheap.
 	if page, err := d.Page(p, false); err == nil {
-		if r.proc, err = withPage(d, page); err != nil {
+		if r.proc, err = tracee.WithPage(d, page); err != nil {
 			return nil, fail(op, err, syscall.ENOMEM)
 		}
 	} else if some, err := d.HasStreams(); err == nil && !some {
@@ -49,16 +50,16 @@ func OpenProcess(pid int) (*Process, error) {
 	if err != nil {
 		return nil, fail(op, err, syscall.ENOMEM)
 	}
-	if len(pr.page.Entries()) == 0 {
-		inheritByName(pr)
+	if len(pr.Page.Entries()) == 0 {
+		tracee.InheritByName(pr)
 	}
-	for _, e := range pr.page.Entries() {
+	for _, e := range pr.Page.Entries() {
 		if e.Flags&registry.Self == 0 {
 			continue
 		}
 		c, err := conn.Open(d, e.Stream)
 		if err != nil {
-			noteMissed(d, e.Stream, err)
+			tracee.NoteMissed(d, e.Stream, err)
 			continue
 		}
 		if c.Dead() || c.Orphaned() {
@@ -67,8 +68,7 @@ func OpenProcess(pid int) (*Process, error) {
 		}
 		a, err := conn.Attach(c, p, 1)
 		if err != nil {
-			var m misses
-			m.note(c.ID, err, addMissed(c))
+			tracee.NoteRefused(c, err)
 			c.Release()
 			continue
 		}
@@ -80,14 +80,14 @@ func OpenProcess(pid int) (*Process, error) {
 }
 
 // open returns the page and the names of the process, and makes them if necessary.
-func (p *Process) open() (pr *proc, err error) {
+func (p *Process) open() (pr *tracee.Proc, err error) {
 	if p.proc == nil {
 		if p.dir.Gone() {
 			if p.dir, err = conn.OpenDir(); err != nil {
 				return nil, err
 			}
 		}
-		p.proc, err = openProc(p.dir, p.who)
+		p.proc, err = tracee.OpenProc(p.dir, p.who)
 	}
 	return p.proc, err
 }
@@ -108,8 +108,8 @@ func (p *Process) OpenEventID(name string) (EventID, error) {
 	if err != nil {
 		return 0, fail(op, err, syscall.ENOMEM)
 	}
-	id, err := pr.eventID(name)
-	return id, fail(op, err, syscall.ENOMEM)
+	id, err := pr.EventID(name)
+	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
 // SetThread makes tid the thread of later events, in place of the process's pid. It separates the
@@ -127,7 +127,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	if !event.ID(id).User() && id != EventProcContext || p.proc == nil {
 		return 0
 	}
-	if _, ok := p.proc.names.Lookup(event.ID(id)); !ok {
+	if _, ok := p.proc.Names.Lookup(event.ID(id)); !ok {
 		return 0
 	}
 	e := stream.Event{ID: event.ID(id), TID: p.tid, Span: p.span}
@@ -173,8 +173,8 @@ func (p *Process) Close() error {
 	}
 	p.streams = nil
 	if p.proc != nil {
-		p.proc.names.Close()
-		p.proc.page.Close()
+		p.proc.Names.Close()
+		p.proc.Page.Close()
 		p.proc = nil
 	}
 	return nil

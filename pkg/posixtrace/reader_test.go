@@ -12,6 +12,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // A closed Reader of a live log, or of its stream, leaves no file open: a program that follows a
@@ -65,7 +66,7 @@ func init() {
 			panic(err)
 		}
 		Event(id, nil)
-		if !traced.table.Load().streams[0].Writer.LeaveBusy() {
+		if !tracee.Self.Table.Load().Streams[0].Writer.LeaveBusy() {
 			panic("there is no event to be in the middle of")
 		}
 		os.Exit(0)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 func init() {
@@ -90,7 +92,7 @@ func init() {
 		}
 		tracetest.Check(got == n, "%d events in the log of before, want %d", got, n)
 		// The process is no longer traced, and its trace points are off.
-		tracetest.Check(*loadWord() == 0, "word %d", *loadWord())
+		tracetest.Check(*tracee.LoadWord() == 0, "word %d", *tracee.LoadWord())
 		runtime.GC()
 		left, _ := filepath.Glob(dir + "/[st]-*")
 		tracetest.Check(len(left) == 0, "left: %q", left)

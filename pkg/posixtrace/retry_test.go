@@ -14,13 +14,14 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 func init() {
 	// misser: passes a trace point while a resource is missing, then others until a line of
 	// input ends it.
 	tracetest.Helpers["misser"] = func(args []string) {
-		retryMin = 20 * time.Millisecond
+		tracee.SetRetryMin(20 * time.Millisecond)
 		id := EventUnnamed
 		if args[0] != "no proc" {
 			var err error
@@ -31,18 +32,13 @@ func init() {
 		fmt.Println(os.Getpid())
 		in.Scan()
 		back := lack(args[0])
-		retryMin = time.Hour
+		tracee.SetRetryMin(time.Hour)
 		for range 1000 {
 			Event(id, []byte("too early"))
 		}
 		// All those trace points made one attempt.
-		once := traced.missed.pause
-		retryMin, traced.missed.pause = 20*time.Millisecond, 0
-		if t := traced.table.Load(); t != nil {
-			n := *t
-			n.again = min(n.again, 1)
-			traced.table.Store(&n)
-		}
+		once := tracee.Self.RetrySoon()
+		tracee.SetRetryMin(20 * time.Millisecond)
 		back()
 		fmt.Println(once)
 		in.Scan()
@@ -169,13 +165,4 @@ func misserOf(t *testing.T, what string, attr *syscall.SysProcAttr, create func(
 		t.Errorf("afterwards missed %d, %v; want 1, %v", st.Missed, st.MissedError, no)
 	}
 	fmt.Fprintln(m.In)
-}
-
-func TestRetryBacksOff(t *testing.T) {
-	var m misses
-	for i, seconds := range []float64{1, 2, 4, 8, 16, 32, 60, 60} {
-		if m.next(); m.pause.Seconds() != seconds {
-			t.Errorf("pause %d is %v, want %vs", i, m.pause, seconds)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // SpanType is the type of spans of one name. A span begins with an event NAME.begin and ends with
@@ -104,7 +105,7 @@ func enclosing(ctx context.Context) uint64 {
 
 //go:noinline
 func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
-	if atomic.LoadUint32(loadWord()) == 0 && t.begin != probe {
+	if atomic.LoadUint32(tracee.LoadWord()) == 0 && t.begin != probe {
 		return s
 	}
 	if t.begin == probe {
@@ -113,16 +114,16 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 		startBody.found(pc, sys.Outer() == caller)
 		return s
 	}
-	table := traced.table.Load()
-	if table.stale(t.begin) {
-		if table = traced.renewed(t.begin); table == nil {
+	table := tracee.Self.Table.Load()
+	if table.Stale(event.ID(t.begin)) {
+		if table = tracee.Self.Renewed(event.ID(t.begin)); table == nil {
 			return s
 		}
 	}
 	span := stream.Span{Parent: enclosing(ctx)}
 	var tid, addr, ticks uint64
 	var processor int
-	if !table.fast {
+	if !table.Fast {
 		tid, addr = sys.SlowSelf(2)
 		processor = sys.Processor()
 	} else if tid, addr, processor, ticks = sys.Self(); addr == startBody.pc.Load() {
@@ -134,10 +135,10 @@ func (t SpanType) start(ctx context.Context, data []byte) (s Span) {
 		}
 	}
 	at := stream.MakeSpanPoint(event.ID(t.begin), uint32(tid))
-	if table.only != nil { // as in record, without a call
-		table.only.AppendSpan(processor, at, addr, ticks, &span, data)
+	if table.Only != nil { // as in record, without a call
+		table.Only.AppendSpan(processor, at, addr, ticks, &span, data)
 	} else {
-		table.appendSpan(processor, at, addr, ticks, &span, data)
+		table.AppendSpan(processor, at, addr, ticks, &span, data)
 	}
 	runtime.KeepAlive(table)
 	if span.Key == 0 {
@@ -154,16 +155,16 @@ func endSpan(s Span, data []byte) {
 		endBody.found(pc, sys.Outer() == caller)
 		return
 	}
-	table := traced.table.Load()
-	if table.stale(s.end) {
-		if table = traced.renewed(s.end); table == nil {
+	table := tracee.Self.Table.Load()
+	if table.Stale(event.ID(s.end)) {
+		if table = tracee.Self.Renewed(event.ID(s.end)); table == nil {
 			return
 		}
 	}
 	span := stream.Span{Key: s.key}
 	var tid, addr, ticks uint64
 	var processor int
-	if !table.fast {
+	if !table.Fast {
 		tid, addr = sys.SlowSelf(2)
 		processor = sys.Processor()
 	} else if tid, addr, processor, ticks = sys.Self(); addr == endBody.pc.Load() {
@@ -174,36 +175,12 @@ func endSpan(s Span, data []byte) {
 		}
 	}
 	at := stream.MakeSpanPoint(event.ID(s.end), uint32(tid))
-	if table.only != nil { // as in record, without a call
-		table.only.AppendSpan(processor, at, addr, ticks, &span, data)
+	if table.Only != nil { // as in record, without a call
+		table.Only.AppendSpan(processor, at, addr, ticks, &span, data)
 	} else {
-		table.appendSpan(processor, at, addr, ticks, &span, data)
+		table.AppendSpan(processor, at, addr, ticks, &span, data)
 	}
 	runtime.KeepAlive(table)
-}
-
-// stale reports that a trace point for an event of type id cannot use the table as it is.
-func (t *table) stale(id EventID) bool {
-	return t == nil || t.word != atomic.LoadUint32(loadWord()) || uint32(id)-uint32(event.Unnamed) >= traced.known.Load()
-}
-
-// renewed returns the table that a trace point for an event of type id uses, nil if it records
-// nothing.
-//
-//go:noinline
-func (t *tracedProcess) renewed(id EventID) *table {
-	if atomic.LoadUint32(loadWord()) == 0 || !event.ID(id).User() || t.sync() == nil || !t.knows(id) {
-		return nil
-	}
-	return t.sync()
-}
-
-// appendSpan records an event with a span in the streams of the table, of any number.
-func (t *table) appendSpan(processor int, at stream.SpanPoint, addr, ticks uint64, span *stream.Span, data []byte) {
-	for _, a := range t.streams {
-		a.Writer.AppendSpan(processor, at, addr, ticks, span, data)
-	}
-	runtime.KeepAlive(t)
 }
 
 // body describes the body of Start or End where the compiler did not inline it. pc is the address

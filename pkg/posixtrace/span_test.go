@@ -20,6 +20,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // Goroutines share and change threads, and spans nest. The key still connects each end with its
@@ -234,12 +235,12 @@ func TestSpanAddress(t *testing.T) {
 	}
 	spanInlined(typ)
 	spanCalled(typ)
-	slow := *traced.table.Load()
-	slow.fast = false
-	old := traced.table.Swap(&slow)
+	slow := *tracee.Self.Table.Load()
+	slow.Fast = false
+	old := tracee.Self.Table.Swap(&slow)
 	spanInlined(typ)
 	spanCalled(typ)
-	traced.table.Store(old)
+	tracee.Self.Table.Store(old)
 	n := 0
 	for rec := range read(t, s.Reader) {
 		if rec.ID != typ.begin && rec.ID != typ.end {

@@ -2,12 +2,11 @@ package posixtrace
 
 import (
 	"context"
-	"runtime"
-	"sync/atomic"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // SpanFromContext returns the innermost span that ctx comes from, or the zero Span. Extension.
@@ -26,7 +25,7 @@ func SpanFromContext(ctx context.Context) Span {
 //
 //go:noinline
 func EventIn(ctx context.Context, id EventID, data []byte) {
-	table := traced.wanting(id)
+	table := tracee.Self.Wanting(event.ID(id))
 	if table == nil {
 		return
 	}
@@ -35,14 +34,14 @@ func EventIn(ctx context.Context, id EventID, data []byte) {
 	var tid uint64
 	var processor int
 	// The compiler must not inline EventIn: sys.Self looks at the frame of the function that calls it.
-	if table.fast {
+	if table.Fast {
 		tid, e.Addr, processor, e.Ticks = sys.Self()
 	} else {
 		tid, e.Addr = sys.SlowSelf(1)
 		processor = sys.Processor()
 	}
 	e.TID = uint32(tid)
-	table.record(processor, &e, data)
+	table.Record(processor, &e, data)
 }
 
 // EventAt is EventIn for a library that records on behalf of its caller, such as a logger: pc, from
@@ -51,7 +50,7 @@ func EventIn(ctx context.Context, id EventID, data []byte) {
 //
 //go:noinline
 func EventAt(ctx context.Context, pc uintptr, id EventID, data []byte) {
-	table := traced.wanting(id)
+	table := tracee.Self.Wanting(event.ID(id))
 	if table == nil {
 		return
 	}
@@ -59,7 +58,7 @@ func EventAt(ctx context.Context, pc uintptr, id EventID, data []byte) {
 	e.Span.Key = enclosing(ctx)
 	var tid uint64
 	var processor int
-	if table.fast {
+	if table.Fast {
 		tid, e.Addr, processor, e.Ticks = sys.Self()
 	} else {
 		tid, e.Addr = sys.SlowSelf(1)
@@ -69,26 +68,5 @@ func EventAt(ctx context.Context, pc uintptr, id EventID, data []byte) {
 		e.Addr = uint64(pc)
 	}
 	e.TID = uint32(tid)
-	table.record(processor, &e, data)
-}
-
-// wanting returns the table of the streams if a trace point for an event of type id may record one now,
-// or nil.
-func (t *tracedProcess) wanting(id EventID) *table {
-	if atomic.LoadUint32(loadWord()) == 0 {
-		return nil
-	}
-	table := t.table.Load()
-	if table.stale(id) {
-		return t.renewed(id)
-	}
-	return table
-}
-
-// record records an event in the streams of the table.
-func (t *table) record(processor int, e *stream.Event, data []byte) {
-	for _, a := range t.streams {
-		a.Writer.AppendEvent(processor, e, data, e.Span.Key != 0)
-	}
-	runtime.KeepAlive(t)
+	table.Record(processor, &e, data)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // EventIn records the span of the context, and the address that the caller gives or its own, in every
@@ -32,11 +34,11 @@ func TestEventIn(t *testing.T) {
 	}
 	ctx, span := typ.Start(t.Context(), nil)
 	eventIn(context.WithValue(ctx, spanTestKey{}, 1), 0, id)
-	slow := *traced.table.Load()
-	slow.fast = false
-	old := traced.table.Swap(&slow)
+	slow := *tracee.Self.Table.Load()
+	slow.Fast = false
+	old := tracee.Self.Table.Swap(&slow)
 	eventIn(ctx, 0, id)
-	traced.table.Store(old)
+	tracee.Self.Table.Store(old)
 	eventIn(ctx, 0x1234, id)
 	eventIn(t.Context(), 0x1234, id)
 	eventIn(noContext, 0x1234, id)

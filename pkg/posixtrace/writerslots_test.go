@@ -13,6 +13,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracee"
 )
 
 // A traced process that finds no free writer slot in a stream keeps no descriptor and no mapping
@@ -74,7 +75,7 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 	}
 	open, mapped := count()
 	for range 20 {
-		traced.table.Store(nil) // as after a change of its streams
+		tracee.Self.Table.Store(nil) // as after a change of its streams
 		Event(id, nil)
 	}
 	if o, m := count(); o != open || m != mapped {
@@ -114,11 +115,11 @@ func TestCrowdedWriterRecoversTheDead(t *testing.T) {
 	id, err := OpenEventID("crowded")
 	tracetest.OK(t, "OpenEventID", err)
 	Event(id, nil)
-	i := slices.IndexFunc(traced.table.Load().streams, func(a *conn.Attachment) bool { return a.Conn.ID == s.c.ID })
+	i := slices.IndexFunc(tracee.Self.Table.Load().Streams, func(a *conn.Attachment) bool { return a.Conn.ID == s.c.ID })
 	if i < 0 || s.c.Mem.Busy() != 1 {
 		t.Fatalf("attachment %d, %d chunks are busy", i, s.c.Mem.Busy())
 	}
-	traced.table.Load().streams[i].Writer.OnCrowded()
+	tracee.Self.Table.Load().Streams[i].Writer.OnCrowded()
 	if n := s.c.Mem.Busy(); n != 0 {
 		t.Errorf("%d chunks stay busy", n)
 	}

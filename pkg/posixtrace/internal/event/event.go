@@ -44,6 +44,9 @@ const (
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
 const NameMax = 255
 
+// UserMax is the most user event types of one process, the unnamed one included (TRACE_USER_EVENT_MAX).
+const UserMax = 1024
+
 // Predefined lists the types that exist in every stream, in the order in which
 // a type list reports them.
 var Predefined = []struct {

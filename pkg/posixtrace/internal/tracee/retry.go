@@ -1,4 +1,4 @@
-package posixtrace
+package tracee
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ var retryMin, retryMax = time.Second, time.Minute
 // misses is the state of a process's failed connections.
 type misses struct {
 	pause    time.Duration
-	byName   bool                     // inheritByName is to be retried
+	byName   bool                     // InheritByName is to be retried
 	foreign  bool                     // a stream has another version, and counts this process only once
 	why      map[uint64]syscall.Errno // by stream: errors not yet reported
 	reported map[uint64]bool
@@ -101,12 +101,12 @@ func reportMiss(id uint64, no syscall.Errno, open func() (*os.File, error)) bool
 	return stream.CountMissed(mem, id, uint32(no))
 }
 
-// noted has the streams that noteMissed has reported to: each counts this process once, even if it
+// noted has the streams that NoteMissed has reported to: each counts this process once, even if it
 // fails to connect on behalf of several processes, as ptrace-event does.
 var noted sync.Map
 
-// noteMissed reports a failed connection to a stream, if the stream can be reached.
-func noteMissed(d *registry.Dir, id uint64, err error) {
+// NoteMissed reports a failed connection to a stream, if the stream can be reached.
+func NoteMissed(d *registry.Dir, id uint64, err error) {
 	if _, ok := noted.Load(id); ok || !countable(err) {
 		return
 	}
@@ -126,6 +126,12 @@ func addMissed(c *conn.Conn) func(no syscall.Errno) bool {
 		c.Mem.AddMissed(uint32(no))
 		return true
 	}
+}
+
+// NoteRefused reports to a stream that is connected that this process cannot become a writer of it.
+func NoteRefused(c *conn.Conn, err error) {
+	var m misses
+	m.note(c.ID, err, addMissed(c))
 }
 
 // noteByName reports a failure to the stream that $PTRACE_STREAM names.

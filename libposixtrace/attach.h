@@ -1,4 +1,4 @@
-/* This process as a writer of streams: attachment.go and conn.go of the Go package. */
+/* This process as a writer of streams: package conn of the Go source. */
 #ifndef PXT_ATTACH_H
 #define PXT_ATTACH_H
 

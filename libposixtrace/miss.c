@@ -1,6 +1,6 @@
 /*
  * A traced process may fail to connect to its streams. It reports that to the stream once and
- * retries later: retry.go of the Go package.
+ * retries later: retry.go of the Go package tracee.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The streams that trace this process: traced.go, table.go, proc.go and retry.go of the Go package. */
+/* The streams that trace this process: package tracee of the Go source. */
 #ifndef PXT_TABLE_H
 #define PXT_TABLE_H
 

@@ -176,6 +176,7 @@ func TestPackages(t *testing.T) {
 		"registry": inner + "event " + inner + "sys",
 		"hook":     "",
 		"loaded":   inner + "sys",
+		"owner":    inner + "chunk " + inner + "conn " + inner + "event " + inner + "registry " + inner + "stream " + inner + "sys " + inner + "tracelog",
 		"tracee":   inner + "conn " + inner + "event " + inner + "registry " + inner + "stream " + inner + "sys",
 		"conn":     inner + "event " + inner + "registry " + inner + "stream " + inner + "sys",
 		// The public packages for the commands.

@@ -36,7 +36,7 @@ func Attach(nameOrPath string) (*Stream, error) {
 			return nil, &Error{Op: op, Err: syscall.ENOENT, Cause: errDead}
 		}
 		if c.Orphaned() {
-			err := shutdownOrphan(c, false)
+			err := completeOrphan(c, false)
 			c.Release()
 			if err != nil {
 				return nil, fail(op, err, syscall.EIO)

@@ -53,7 +53,7 @@ func TestBatchesAndCounts(t *testing.T) {
 	}
 	defer f.Close()
 	s = start(CreateWithLog(0, &Attr{StreamSize: 4 << 20, StreamFullPolicy: PolicyFlush, LogFullPolicy: PolicyAppend}, f))
-	s.log.halt() // an automatic flush would add its marks while readers are compared
+	s.log.Halt() // an automatic flush would add its marks while readers are compared
 	record(5000)
 	if err := s.Flush(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -90,9 +91,9 @@ func target(pid int) (sys.Proc, error) {
 }
 
 // resolve checks settings and computes the configuration of a stream from them.
-func resolve(a *Attr, log *os.File, by creator) (*stream.Config, error) {
+func resolve(a *Attr, log *os.File, by owner.Creator) (*stream.Config, error) {
 	c := &stream.Config{
-		GenVersion: generation, BootID: sys.BootID(), Creator: by.proc, PIDNS: sys.PIDNamespace(), Command: by.command,
+		GenVersion: generation, BootID: sys.BootID(), Creator: by.Proc, PIDNS: sys.PIDNamespace(), Command: by.Command,
 		Name: cutName(a.Name), HasLog: log != nil, MaxData: a.maxData(), LogMax: a.LogSize, ClockRes: 1,
 	}
 	if err := resolvePolicies(c, a); err != nil {
@@ -164,7 +165,7 @@ type creation struct {
 	dir  *registry.Dir
 	attr Attr
 	log  *os.File // the caller's, or nil
-	by   creator
+	by   owner.Creator
 	cfg  *stream.Config
 	made []StreamInfo // see Stream.MadeRoom
 
@@ -187,7 +188,7 @@ type creation struct {
 // Writes to a log, and the locks of other streams, may take any time: a log may be a pipe that its reader
 // has left full, and a process may be stopped with the lock of a stream. So both come before or after the
 // time in which create holds the directory's lock.
-func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
+func create(p sys.Proc, attr *Attr, log *os.File, by owner.Creator) (*Stream, error) {
 	k := &creation{log: log, by: by}
 	if attr != nil {
 		k.attr = *attr
@@ -200,7 +201,7 @@ func create(p sys.Proc, attr *Attr, log *os.File, by creator) (*Stream, error) {
 		return nil, err
 	}
 	if log != nil {
-		if k.dup, k.enterLog, err = dupLog(log, k.cfg.LogPolicy); err != nil {
+		if k.dup, k.enterLog, err = owner.DupLog(log, k.cfg.LogPolicy); err != nil {
 			return nil, err
 		}
 	}
@@ -263,17 +264,17 @@ func (k *creation) make(p sys.Proc) (*Stream, error) {
 func (k *creation) startLog(s *Stream) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o, err := newLogOwner(s, k.dup, k.attr.HoldLog, k.by)
+	o, err := owner.New(s.c, s.ownerCalls(), k.dup, k.attr.HoldLog, k.by)
 	if err == nil && !k.attr.HoldLog {
-		err = s.locked(func(*stream.Mem, *stream.Writer) error { return o.begin() })
+		err = s.locked(func(*stream.Mem, *stream.Writer) error { return o.Begin() })
 	}
 	if err == nil {
 		s.log = o
-		go o.run()
+		go o.Run()
 		return nil
 	}
 	if o != nil {
-		o.abandon()
+		o.Abandon()
 	}
 	s.locked(func(m *stream.Mem, _ *stream.Writer) error {
 		m.Kill()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 )
 
@@ -57,14 +58,14 @@ func (s *Stream) flushLocked(sync bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
-		if err := s.log.flush(w.Slot(), false); err != nil {
+		if err := s.log.Flush(w.Slot(), false); err != nil {
 			return err
 		}
 		m.Restart(w)
 		return nil
 	})
 	if err == nil && (sync || s.c.Mem.Sync()) {
-		err = s.log.sync()
+		err = s.log.Sync()
 	}
 	return err
 }
@@ -73,7 +74,7 @@ func (s *Stream) flushLocked(sync bool) error {
 func (s *Stream) waitServed(op string, ticket uint32) error {
 	defer runtime.KeepAlive(s)
 	m := s.c.Mem
-	for wait := pollBusy; ; wait = min(2*wait, pollIdle) {
+	for wait := owner.PollBusy; ; wait = min(2*wait, owner.PollIdle) {
 		if no, done := m.FlushDone(ticket); done {
 			if no == 0 {
 				return nil
@@ -137,11 +138,11 @@ func (s *Stream) SetSync(on bool) error {
 	if !on {
 		return nil
 	}
-	if s.log != nil && s.log.held.Load() {
+	if s.log != nil && s.log.Held() {
 		// BeginLog syncs. A device that fails shows now.
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fail("SetSync", s.log.f.Sync(), syscall.EIO)
+		return fail("SetSync", s.log.SyncFile(), syscall.EIO)
 	}
 	return s.Sync()
 }
@@ -173,8 +174,7 @@ func (s *Stream) BeginLog() error {
 	}
 	s.mu.Lock()
 	err := s.locked(func(*stream.Mem, *stream.Writer) error {
-		s.log.held.Store(false)
-		return s.log.begin()
+		return s.log.BeginHeld()
 	})
 	s.mu.Unlock()
 	if err == nil && s.c.Mem.Sync() {
@@ -194,7 +194,7 @@ func (s *Stream) SetLogTimeout(d time.Duration) error {
 	if s.log == nil || d < 0 {
 		return einval(op, "this process owns no log of the stream")
 	}
-	if s.log.setTimeout(d) != nil {
+	if s.log.SetTimeout(d) != nil {
 		return einval(op, "the log supports no deadline")
 	}
 	return nil

@@ -80,7 +80,7 @@ func TestFullLogKeepsOlderEvents(t *testing.T) {
 					total = int(kilo) * 34 // more than the log holds, no more than the stream
 				}
 				if policy == PolicyFlush {
-					s.log.halt() // it would flush early
+					s.log.Halt() // it would flush early
 				}
 				n := numbered(t, s, total)
 				if err := s.Shutdown(); err != nil {

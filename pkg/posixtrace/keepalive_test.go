@@ -28,7 +28,7 @@ func TestMethodsKeepReceiversAlive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, inner := range []string{"conn", "tracee"} {
+	for _, inner := range []string{"conn", "owner", "tracee"} {
 		more, err := filepath.Glob(filepath.Join("internal", inner, "*.go"))
 		if err != nil || len(more) == 0 {
 			t.Fatalf("internal/%s: %d files: %v", inner, len(more), err)

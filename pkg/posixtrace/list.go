@@ -88,7 +88,7 @@ func eachStream(f func(c *conn.Conn) error, foreign func(StreamInfo)) error {
 		}
 		if c.Dead() || c.Orphaned() {
 			// If the log cannot be completed now, for example on a full disk, a later call retries.
-			shutdownOrphanSoon(c)
+			completeOrphanSoon(c)
 			c.Release()
 			continue
 		}

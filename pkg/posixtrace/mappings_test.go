@@ -15,6 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 )
 
 // mappedStreams counts the mappings of streams, without a garbage collection.
@@ -117,7 +118,7 @@ func TestShutdownFreesMemory(t *testing.T) {
 		}
 		path := s.c.Path
 		if kill { // as after the death of its owner
-			if err := finishOrphan(s.c, s.c.Lock); err != nil {
+			if err := owner.FinishOrphan(s.c, s.c.Lock); err != nil {
 				t.Fatal(err)
 			}
 			if err := conn.Remove(s.c, false); err != nil {

@@ -32,9 +32,6 @@ type reading struct {
 	completing atomic.Bool // shutdownIfOrphaned is under way
 }
 
-// recoverPause is how long a reader waits between two calls of recoverDead.
-const recoverPause = 20 * time.Millisecond
-
 var errLogRead = errors.New("a stream with log is read by its log")
 
 // Next reports the oldest event not reported yet, and waits for one if there is none
@@ -199,7 +196,7 @@ func (s *Stream) consume(data []byte) (ev EventInfo, n int, err error) {
 		if s.isClosed() { // the memory of a dead stream is freed
 			return ev, 0, s.whyClosed()
 		}
-		if r.r.Held() && time.Since(r.recovered) > recoverPause {
+		if r.r.Held() && time.Since(r.recovered) > conn.RecoverPause {
 			s.recoverDead() // a writer may have died in the middle of an event
 			r.recovered = time.Now()
 		}

@@ -80,7 +80,7 @@ func (k *logLook) withStream(c *conn.Conn) (*Reader, error) {
 	if c.Orphaned() || c.Dead() {
 		// The owner died, and this process completes the log. If it cannot write the log, the reader
 		// takes the rest from the stream.
-		if shutdownOrphan(c, false) == nil || c.Dead() {
+		if completeOrphan(c, false) == nil || c.Dead() {
 			if err := k.again(); err != nil {
 				return nil, err
 			}

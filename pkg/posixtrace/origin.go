@@ -3,7 +3,6 @@ package posixtrace
 import (
 	"os"
 	"runtime"
-	"strings"
 )
 
 // Origin is where a stream was recorded. Extension.
@@ -22,7 +21,7 @@ func (r *Reader) Origin() Origin {
 	if r.log == nil {
 		host, _ := os.Hostname()
 		m := r.c.Mem
-		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Owner: int(m.Owner().PID), Command: splitCommand(m.Command)}
+		return Origin{Host: host, BootID: m.BootID, PID: int(m.Target().PID), Owner: int(m.Owner().PID), Command: r.c.Command()}
 	}
 	s := r.log.Super()
 	return Origin{Host: s.Host, BootID: s.BootID, PID: int(s.PID), Owner: int(s.Owner), Command: s.Command, LogID: s.ID}
@@ -35,12 +34,4 @@ func (r *Reader) Newer() string {
 		return ""
 	}
 	return r.log.Super().Newer()
-}
-
-// splitCommand splits a command line as it is stored in a stream.
-func splitCommand(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, "\x00")
 }

@@ -209,7 +209,7 @@ func (p *powerLoss) round(round int, rnd *rand.Rand) {
 	}
 	close(stop)
 	<-stopped
-	log := s.log.log
+	log := s.log.Writer()
 	err = s.Shutdown()
 	// A loop log has replaced its oldest events. Its slots reach the device one by one, which leaves
 	// gaps after the last Sync.

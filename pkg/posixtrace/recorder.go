@@ -7,6 +7,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -62,7 +63,7 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	}
 	flush := s.awaitFlush
 	if o := s.log; o != nil {
-		flush = o.tryFlush
+		flush = o.TryFlush
 	}
 	if s.log != nil && s.c.Mem.Policy != stream.Loop || s.c.Mem.Policy == stream.Flush {
 		var failed time.Time
@@ -90,7 +91,7 @@ func (s *Stream) awaitFlush() error {
 	defer runtime.KeepAlive(s)
 	m := s.c.Mem
 	ticket := m.AskFlush()
-	for end := time.Now().Add(flushWait); ; time.Sleep(pollBusy) {
+	for end := time.Now().Add(flushWait); ; time.Sleep(owner.PollBusy) {
 		switch no, done := m.FlushDone(ticket); {
 		case done && no != 0:
 			return syscall.Errno(no)

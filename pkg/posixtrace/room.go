@@ -61,7 +61,7 @@ func (k *creation) inRoom(size int64, try func() error) (made []StreamInfo, err 
 		c := stale[0]
 		stale = stale[1:]
 		info := infoOf(c)
-		if shutdownOrphan(c, true) == nil {
+		if completeOrphan(c, true) == nil {
 			made = append(made, info)
 		}
 		c.Release() // the last mapping frees the memory
@@ -162,7 +162,7 @@ func shutdownOrphans(d *registry.Dir) {
 			continue
 		}
 		if c.Orphaned() {
-			shutdownOrphanSoon(c)
+			completeOrphanSoon(c)
 		}
 		c.Release()
 	}
@@ -207,7 +207,7 @@ func tidyUp(d *registry.Dir, tidy bool) (made []StreamInfo, err error) {
 	}
 	slices.SortFunc(stale, olderConn)
 	for _, c := range stale {
-		if info := infoOf(c); live >= SysMax && shutdownOrphan(c, true) == nil {
+		if info := infoOf(c); live >= SysMax && completeOrphan(c, true) == nil {
 			made = append(made, info)
 			live--
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -61,7 +62,7 @@ func (s *Stream) removeDead() {
 func (s *Stream) shutdownOwn(e stream.Event) error {
 	defer runtime.KeepAlive(s)
 	if s.log != nil {
-		s.log.halt()
+		s.log.Halt()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,9 +71,7 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 		s.c.RecoverWriters() // a stream that is stopped counts no event that a dead writer owes
 		m.Stop(w, e)
 		if s.log != nil {
-			if sealed = s.log.seal(w.Slot()); sealed != nil {
-				m.ShutdownFailed(uint32(errnoOf(sealed, syscall.EIO)))
-			}
+			sealed = s.log.Seal(w.Slot())
 		}
 		m.Kill()
 		return nil
@@ -97,7 +96,7 @@ func (s *Stream) shutdownByOwner() error {
 	defer runtime.KeepAlive(s)
 	m := s.c.Mem
 	m.AskShutdown()
-	for wait := pollBusy; !s.c.Dead(); wait = min(2*wait, pollIdle) {
+	for wait := owner.PollBusy; !s.c.Dead(); wait = min(2*wait, owner.PollIdle) {
 		if s.c.Orphaned() {
 			if err := s.shutdownOrphan(); err != nil {
 				return err
@@ -127,7 +126,7 @@ func (s *Stream) shutdownByOwner() error {
 func (s *Stream) shutdownCut() error {
 	defer runtime.KeepAlive(s)
 	if s.log != nil {
-		s.log.halt()
+		s.log.Halt()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,24 @@ func (s *Stream) shutdownOrphan() error {
 		return nil // the next process that finds the stream completes it
 	default:
 	}
-	return shutdownOrphan(s.c, false)
+	return completeOrphan(s.c, false)
+}
+
+// completeOrphan shuts down a stream whose owner is dead, as Shutdown by the owner would have done
+// (SHU-06). locked reports that the caller holds the directory's lock: the stream has no log then, and
+// completeOrphan fails with EAGAIN rather than wait for the stream's lock.
+func completeOrphan(c *conn.Conn, locked bool) error {
+	if locked {
+		return owner.ShutdownOrphan(c, c.TryLock, true, recordLastEvents)
+	}
+	return owner.ShutdownOrphan(c, c.Lock, false, recordLastEvents)
+}
+
+// completeOrphanSoon is completeOrphan with a bounded wait for the stream's lock, for a call that can go on
+// without the stream.
+func completeOrphanSoon(c *conn.Conn) error {
+	lock := func() (func(), error) { return c.LockWithin(orphanWait) }
+	return owner.ShutdownOrphan(c, lock, false, recordLastEvents)
 }
 
 // recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is

@@ -6,6 +6,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -18,7 +19,7 @@ import (
 // done fails with EINTR.
 type Stream struct {
 	c   *conn.Conn
-	log *logOwner // if this process owns the stream and it has a log
+	log *owner.Log // if this process owns the stream and it has a log
 
 	mu     sync.Mutex       // one control call of this process at a time
 	ctl    *conn.Attachment // the writer of control calls
@@ -122,14 +123,14 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 	return f(s.c.Mem, s.ctl.Writer)
 }
 
-// conn.OpenNames returns the names of the stream's family.
+// openNames returns the names of the stream's family.
 func (s *Stream) openNames() (*registry.Names, error) {
 	s.naming.Lock()
 	defer s.naming.Unlock()
 	return s.openNamesLocked()
 }
 
-// openNamesLocked is conn.OpenNames for a caller that holds s.naming.
+// openNamesLocked is openNames for a caller that holds s.naming.
 func (s *Stream) openNamesLocked() (*registry.Names, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -166,13 +167,38 @@ func (s *Stream) Close() error {
 	default:
 	}
 	if s.log != nil {
-		if !s.c.Dead() && s.log.passOn() {
+		if !s.c.Dead() && s.passOn() {
 			return nil
 		}
-		go s.log.halt() // the owner's loop may wait for a lock that we hold
+		go s.log.Halt() // the owner's loop may wait for a lock that we hold
 	}
 	s.close()
 	return nil
+}
+
+// passOn closes the application's Stream. The owner of the log continues with another one, unknown to the
+// application. It returns false if the owner has halted. The caller has called lockAll.
+func (s *Stream) passOn() bool {
+	if s.log.Halted() {
+		return false
+	}
+	heir := newStream(s.c)
+	s.naming.Lock()
+	defer s.naming.Unlock()
+	heir.log, heir.ctl, heir.names = s.log, s.ctl, s.names
+	s.ctl, s.names = nil, nil
+	s.log.PassTo(heir.ownerCalls())
+	close(s.closed)
+	runtime.KeepAlive(s)
+	return true
+}
+
+// ownerCalls returns the calls that the owner of the log makes.
+func (s *Stream) ownerCalls() *owner.Calls {
+	return &owner.Calls{
+		Flush: s.flushLocked, Clear: s.Clear, Recover: s.recoverDead,
+		Shutdown: func(e stream.Event) { s.shutdownAt(e) },
+	}
 }
 
 // lockAll waits for all calls of this process on the stream. Reader calls come last: while they
@@ -203,7 +229,7 @@ func (s *Stream) close() bool {
 	}
 	s.closeHandle()
 	if s.log != nil {
-		s.log.close()
+		s.log.Close()
 	}
 	s.c.Unpin()
 	s.c.File.Close()
@@ -266,11 +292,8 @@ func (s *Stream) clearAround(around func(discard func())) error {
 		// From then on no pattern decides on new names.
 		s.whileUnnamed(func() { m.SetPatterns(nil) })
 		around(m.Clear)
-		if s.log != nil && s.log.log != nil {
-			if err := s.log.log.Clear(); err != nil {
-				return err
-			}
-			s.log.replaced, s.log.marks = 0, 0
+		if s.log != nil {
+			return s.log.Clear()
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -244,4 +245,12 @@ func (c *Conn) Dead() bool { return c.Mem.State()&stream.Dead != 0 || c.Cut() }
 func (c *Conn) CheckCut() {
 	b := c.Mem.Bytes()
 	(*atomic.Uint32)(unsafe.Pointer(&b[(len(b)-1)&^3])).Load()
+}
+
+// Command returns the command line of the creator.
+func (c *Conn) Command() []string {
+	if c.Mem.Command == "" {
+		return nil
+	}
+	return strings.Split(c.Mem.Command, "\x00")
 }

@@ -5,9 +5,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
+
+// RecoverPause is how long a reader, or a flush, waits between two calls of RecoverWriters.
+const RecoverPause = 20 * time.Millisecond
 
 // RecoverWriters releases what the writers of a stream hold that have ended. It is the one procedure for
 // that: of each shutdown, of a flush that waits in vain for a writer, of readers, and of writers that find

@@ -1,4 +1,4 @@
-package posixtrace
+package owner
 
 import (
 	"os"
@@ -7,16 +7,17 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// logOwner flushes the log of a stream that this process owns: on request and, with PolicyFlush,
+// Log flushes the log of a stream that this process owns: on request and, with PolicyFlush,
 // whenever the stream is half full and every second.
-type logOwner struct {
+type Log struct {
 	*logWriter
-	by    creator
-	s     atomic.Pointer[Stream]
+	by    Creator
+	calls atomic.Pointer[Calls]
 	alarm *sys.Alarm
 	stop  chan struct{}
 	done  chan struct{}
@@ -25,19 +26,30 @@ type logOwner struct {
 	stall time.Duration // logStall or deviceStall
 }
 
-func newLogOwner(s *Stream, f *os.File, hold bool, by creator) (*logOwner, error) {
+// Calls are the calls of a handle of the stream that Run and TryFlush make. They take the locks of the
+// handle and of the stream, and call the Log.
+type Calls struct {
+	Flush    func(sync bool) error
+	Clear    func() error
+	Recover  func()               // frees what dead writers hold
+	Shutdown func(e stream.Event) // e is the STOP event
+}
+
+// New returns the log of a stream that this process owns. f is its file, the caller's descriptor duplicated
+// (DupLog). hold holds the log back until BeginHeld. The caller starts Run.
+func New(c *conn.Conn, calls *Calls, f *os.File, hold bool, by Creator) (*Log, error) {
 	a, err := sys.NewAlarm()
 	if err != nil {
 		return nil, err
 	}
-	w, err := newLogWriter(s.c, f, hold)
+	w, err := newLogWriter(c, f, hold)
 	if err != nil {
 		a.Close()
 		return nil, err
 	}
-	o := &logOwner{logWriter: w, by: by, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
-	o.s.Store(s)
-	if o.stall = logStall; s.c.Mem.LogFile {
+	o := &Log{logWriter: w, by: by, alarm: a, stop: make(chan struct{}), done: make(chan struct{})}
+	o.calls.Store(calls)
+	if o.stall = logStall; c.Mem.LogFile {
 		o.stall = deviceStall
 	}
 	return o, nil
@@ -52,14 +64,14 @@ const (
 
 var errStalled = sys.Wrap("the log accepts no data", syscall.ETIMEDOUT)
 
-// tryFlush flushes, and gives up waiting when the log has made no progress for o.stall. The flush
-// goes on then, and until its end tryFlush fails at once.
-func (o *logOwner) tryFlush() error {
+// TryFlush flushes, and gives up waiting when the log has made no progress for o.stall. The flush
+// goes on then, and until its end TryFlush fails at once.
+func (o *Log) TryFlush() error {
 	if o.late.Load() > 0 {
 		return errStalled
 	}
 	done := make(chan error, 1)
-	go func() { done <- o.do(func(s *Stream) error { return s.flushLocked(false) }) }()
+	go func() { done <- o.do(func(c *Calls) error { return c.Flush(false) }) }()
 	tick := time.NewTicker(o.stall / 8)
 	defer tick.Stop()
 	moved, since := o.moved.Load(), time.Now()
@@ -82,61 +94,55 @@ func (o *logOwner) tryFlush() error {
 	}
 }
 
-// passOn closes the application's Stream and continues with another one, unknown to the
-// application. It returns false after halt. The caller has called lockAll.
-func (o *logOwner) passOn() bool {
+// Halted reports whether Halt was called.
+func (o *Log) Halted() bool {
 	select {
 	case <-o.stop:
-		return false
+		return true
 	default:
+		return false
 	}
-	s := o.s.Load()
-	heir := newStream(s.c)
-	s.naming.Lock()
-	defer s.naming.Unlock()
-	heir.log, heir.ctl, heir.names = o, s.ctl, s.names
-	s.ctl, s.names = nil, nil
-	o.s.Store(heir)
-	close(s.closed)
-	return true
 }
 
-// do calls f with the Stream, and again if passOn has replaced the Stream meanwhile.
-func (o *logOwner) do(f func(*Stream) error) error {
+// PassTo continues with the calls of another handle of the stream.
+func (o *Log) PassTo(calls *Calls) { o.calls.Store(calls) }
+
+// do calls f with the calls of the handle, and again if PassTo has replaced the handle meanwhile.
+func (o *Log) do(f func(*Calls) error) error {
 	for {
-		s := o.s.Load()
-		if err := f(s); o.s.Load() == s {
+		c := o.calls.Load()
+		if err := f(c); o.calls.Load() == c {
 			return err
 		}
 	}
 }
 
-// abandon closes a log whose owner never ran.
-func (o *logOwner) abandon() {
+// Abandon closes a log whose owner never ran.
+func (o *Log) Abandon() {
 	o.alarm.Close()
-	o.close()
+	o.Close()
 }
 
 // How often the owner polls the stream: often if it is in use, rarely if it is idle. Writers make
 // no system call that could wake the owner.
 const (
-	pollBusy = time.Millisecond
-	pollIdle = 16 * time.Millisecond
+	PollBusy = time.Millisecond
+	PollIdle = 16 * time.Millisecond
 )
 
 // pollUsed returns the time until the next poll of a stream that is in use, with used of all bytes
 // taken. A writer at full speed records about a byte per nanosecond: it must not reach the last
 // quarter before that poll.
 func pollUsed(used, all int) time.Duration {
-	return min(max(pollBusy, time.Duration(all-all/4-used)), pollIdle)
+	return min(max(PollBusy, time.Duration(all-all/4-used)), PollIdle)
 }
 
-// run polls the stream and flushes it until halt or the end of the stream.
-func (o *logOwner) run() {
+// Run polls the stream and flushes it until Halt or the end of the stream.
+func (o *Log) Run() {
 	defer close(o.done)
 	defer o.alarm.Close()
 	m := o.c.Mem
-	wait := pollBusy
+	wait := PollBusy
 	seq := m.Seq()
 	last, recovered := time.Now(), time.Time{}
 	failed := false
@@ -147,7 +153,7 @@ func (o *logOwner) run() {
 				o.held.Store(false)
 			}
 			// Shutdown stops this loop, so it cannot run in it.
-			go o.s.Load().shutdownAt(o.by.end())
+			go o.calls.Load().Shutdown(o.by.end())
 			<-o.stop
 			return
 		}
@@ -158,11 +164,11 @@ func (o *logOwner) run() {
 		if n := m.Seq(); n != seq {
 			seq, wait = n, pollUsed(used*m.ChunkSize, all*m.ChunkSize)
 		} else {
-			wait = min(wait*2, pollIdle)
+			wait = min(wait*2, PollIdle)
 		}
 		if m.Crowded() && time.Since(recovered) >= time.Second {
 			recovered = time.Now()
-			o.s.Load().recoverDead()
+			o.calls.Load().Recover()
 		}
 		ticket, asked := m.FlushWanted()
 		due := false
@@ -176,11 +182,11 @@ func (o *logOwner) run() {
 		}
 		var err error
 		if asked && m.ClearWanted() {
-			err = o.do((*Stream).Clear)
+			err = o.do(func(c *Calls) error { return c.Clear() })
 		} else {
 			sync := asked && m.SyncWanted()
 			sync = sync || m.Sync()
-			if err = o.do(func(s *Stream) error { return s.flushLocked(sync) }); err == nil && sync && asked {
+			if err = o.do(func(c *Calls) error { return c.Flush(sync) }); err == nil && sync && asked {
 				m.SyncServed(ticket)
 			}
 		}
@@ -203,8 +209,8 @@ func errnoOrZero(err error) syscall.Errno {
 	return errnoOf(err, syscall.EIO)
 }
 
-// halt ends run and waits for it.
-func (o *logOwner) halt() {
+// Halt ends Run and waits for it.
+func (o *Log) Halt() {
 	o.once.Do(func() {
 		close(o.stop)
 		o.alarm.Ring()

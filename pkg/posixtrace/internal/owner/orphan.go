@@ -1,4 +1,4 @@
-package posixtrace
+package owner
 
 import (
 	"errors"
@@ -12,26 +12,12 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
 )
 
-// shutdownOrphan shuts down a stream whose owner is dead, as Shutdown by the owner would have done
-// (SHU-06). locked reports that the caller holds the directory's lock: the stream has no log then, and
-// shutdownOrphan fails with EAGAIN rather than wait for the stream's lock.
-func shutdownOrphan(c *conn.Conn, locked bool) error {
-	if locked {
-		return shutdownOrphanBy(c, c.TryLock, true)
-	}
-	return shutdownOrphanBy(c, c.Lock, false)
-}
-
-// shutdownOrphanSoon is shutdownOrphan with a bounded wait for the stream's lock, for a call that can go on
-// without the stream.
-func shutdownOrphanSoon(c *conn.Conn) error {
-	return shutdownOrphanBy(c, func() (func(), error) { return c.LockWithin(orphanWait) }, false)
-}
-
-// shutdownOrphanBy is shutdownOrphan with a function that takes the stream's lock.
-func shutdownOrphanBy(c *conn.Conn, lock func() (func(), error), locked bool) error {
+// ShutdownOrphan shuts down a stream whose owner is dead, as Shutdown by the owner would have done
+// (SHU-06). lock takes the stream's lock. locked reports that the caller holds the directory's lock: then
+// lock does not wait. Before the stream ends, ShutdownOrphan calls last, for the last events.
+func ShutdownOrphan(c *conn.Conn, lock func() (func(), error), locked bool, last func(*conn.Conn)) error {
 	c.CheckCut() // a truncated stream is dead
-	recordLastEvents(c)
+	last(c)
 	if err := finishOrphan(c, lock); err != nil {
 		return err
 	}

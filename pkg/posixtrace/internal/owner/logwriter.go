@@ -1,4 +1,4 @@
-package posixtrace
+package owner
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 type logWriter struct {
 	c     *conn.Conn
 	names *registry.Names
-	log   *tracelog.Writer // nil before begin
+	log   *tracelog.Writer // nil before Begin
 	super *tracelog.Super
 	held  atomic.Bool // the log must not start yet (Attr.HoldLog)
 	// replace says that the log starts in place of the contents of the file.
@@ -41,9 +41,9 @@ type logWriter struct {
 	to        *stream.Sink // of the last flush
 }
 
-// dupLog duplicates the application's descriptor, whose file must suit the policy. enter enters the file
+// DupLog duplicates the application's descriptor, whose file must suit the policy. enter enters the file
 // into a configuration.
-func dupLog(log *os.File, policy uint8) (dup *os.File, enter func(*stream.Config), err error) {
+func DupLog(log *os.File, policy uint8) (dup *os.File, enter func(*stream.Config), err error) {
 	dup, err = sys.DupForWriting(log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("log: %w", err)
@@ -76,11 +76,11 @@ func newSuper(c *conn.Conn) *tracelog.Super {
 		StreamPolicy: tracelog.Policy(m.Policy), LogPolicy: tracelog.Policy(m.LogPolicy), Inherited: m.Inherit,
 		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
 		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
-		Host: host, BootID: m.BootID, StreamPath: c.Path, Command: splitCommand(m.Command),
+		Host: host, BootID: m.BootID, StreamPath: c.Path, Command: c.Command(),
 	}
 }
 
-// newLogWriter returns the writer of a log that has not started: see begin.
+// newLogWriter returns the writer of a log that has not started: see Begin.
 func newLogWriter(c *conn.Conn, f *os.File, hold bool) (*logWriter, error) {
 	w := &logWriter{c: c, f: f, super: newSuper(c), replace: hold}
 	w.held.Store(hold)
@@ -96,8 +96,8 @@ func newLogWriter(c *conn.Conn, f *os.File, hold bool) (*logWriter, error) {
 // errHeld is the error of a flush to a log that is held back.
 var errHeld = sys.Wrap("the log is held back", syscall.EAGAIN)
 
-// begin starts the log unless it has started. It fails for a log that is held back.
-func (w *logWriter) begin() error {
+// Begin starts the log unless it has started. It fails for a log that is held back.
+func (w *logWriter) Begin() error {
 	if w.log != nil {
 		return nil
 	}
@@ -123,6 +123,18 @@ func (w *logWriter) begin() error {
 	return nil
 }
 
+// BeginHeld starts a log that was held back.
+func (w *logWriter) BeginHeld() error {
+	w.held.Store(false)
+	return w.Begin()
+}
+
+// Held reports whether the log is held back.
+func (w *logWriter) Held() bool { return w.held.Load() }
+
+// SyncFile syncs the file of a log that is held back.
+func (w *logWriter) SyncFile() error { return w.f.Sync() }
+
 // beforeWrite runs before each write that may block.
 func (w *logWriter) beforeWrite() {
 	w.moved.Add(1)
@@ -131,8 +143,8 @@ func (w *logWriter) beforeWrite() {
 	}
 }
 
-// setTimeout bounds how long a write waits, also one under way.
-func (w *logWriter) setTimeout(d time.Duration) error {
+// SetTimeout bounds how long a write waits, also one under way.
+func (w *logWriter) SetTimeout(d time.Duration) error {
 	w.timeout.Store(int64(d))
 	if d > 0 {
 		return w.f.SetWriteDeadline(time.Now().Add(d))
@@ -157,10 +169,10 @@ func (w *logWriter) writeMeta() error {
 // to sync it.
 var errUnsynced = errors.New("the log is not on its device")
 
-// flush moves all events of the stream to the log, but for those of a chunk whose writer is stopped in
+// Flush moves all events of the stream to the log, but for those of a chunk whose writer is stopped in
 // the middle of an event. If no flush follows, last is set, and they follow, too. The caller holds the
 // stream's lock and the slot.
-func (w *logWriter) flush(slot uint64, last bool) (err error) {
+func (w *logWriter) Flush(slot uint64, last bool) (err error) {
 	m := w.c.Mem
 	m.SetFlushing(true)
 	defer m.SetFlushing(false)
@@ -172,7 +184,7 @@ func (w *logWriter) flush(slot uint64, last bool) (err error) {
 			m.FlushFailed(uint32(errnoOf(err, syscall.EIO)))
 		}
 	}()
-	if err := w.begin(); err != nil {
+	if err := w.Begin(); err != nil {
 		return err
 	}
 	if err := w.writeMeta(); err != nil {
@@ -210,7 +222,7 @@ func (w *logWriter) sink(full *bool) *stream.Sink {
 		*full = true
 		m.LogLost(n)
 	}
-	if now := time.Now(); now.Sub(w.recovered) >= recoverPause {
+	if now := time.Now(); now.Sub(w.recovered) >= conn.RecoverPause {
 		to.Recover = func() {
 			w.recovered = now
 			w.c.RecoverWriters()
@@ -289,23 +301,26 @@ func (w *logWriter) putBlock(b *stream.Block, final bool) (queued bool, err erro
 	return queued, err
 }
 
-// seal flushes and completes the log. It leaves a log that is held back alone. The stream is stopped.
-func (w *logWriter) seal(slot uint64) error {
+// Seal flushes and completes the log. It leaves a log that is held back alone. The stream is stopped.
+func (w *logWriter) Seal(slot uint64) error {
 	if w.held.Load() {
 		return nil
 	}
 	err := w.lastFlush(slot)
 	if err == nil && w.c.Mem.Sync() {
-		err = w.sync() // the events before the seal
+		err = w.Sync() // the events before the seal
 	}
-	return w.finish(err)
+	if err = w.finish(err); err != nil {
+		w.c.Mem.ShutdownFailed(uint32(errnoOf(err, syscall.EIO)))
+	}
+	return err
 }
 
 // lastFlush is the flush of each completion of a log, by whichever process. The stream is stopped.
 func (w *logWriter) lastFlush(slot uint64) error {
 	w.c.RecoverWriters()
 	w.recovered = time.Time{} // again, if one dies meanwhile
-	return w.flush(slot, true)
+	return w.Flush(slot, true)
 }
 
 // finish completes the log after the last flush. err is the error of that flush.
@@ -333,19 +348,31 @@ func (w *logWriter) finish(err error) error {
 		LogOverrun: st.LogOverrun, LogFull: st.LogFull, Lost: st.Lost, LogLost: st.LogLost,
 	}, false)
 	if e == nil && m.Sync() {
-		e = w.sync()
+		e = w.Sync()
 	}
 	return cmp.Or(err, e)
 }
 
-func (w *logWriter) close() {
+// Clear empties the log.
+func (w *logWriter) Clear() error {
+	if w.log == nil {
+		return nil
+	}
+	if err := w.log.Clear(); err != nil {
+		return err
+	}
+	w.replaced, w.marks = 0, 0
+	return nil
+}
+
+func (w *logWriter) Close() {
 	w.f.Close()
 	w.names.Close()
 }
 
-// sync returns when the log is on its device. It may take long: the caller does not hold the
+// Sync returns when the log is on its device. It may take long: the caller does not hold the
 // stream's lock, which control calls wait for.
-func (w *logWriter) sync() error {
+func (w *logWriter) Sync() error {
 	if w.log == nil {
 		return nil
 	}

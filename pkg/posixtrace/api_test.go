@@ -206,6 +206,19 @@ func TestPackages(t *testing.T) {
 	}
 }
 
+// The folder of the public package shows the families of the standard: the rest is in packages beneath it.
+func TestPublicFiles(t *testing.T) {
+	const most = 32
+	all, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	if len(files) == 0 || len(files) > most {
+		t.Errorf("%d files, want at most %d: %q", len(files), most, files)
+	}
+}
+
 // The packages for other programs add nothing to the commands, nor to a program that uses the public
 // package alone.
 func TestBesideIsNotImported(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
@@ -158,6 +159,18 @@ func resolvePolicies(c *stream.Config, a *Attr) error {
 		return fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)
 	}
 	return nil
+}
+
+// self is this process as a creator.
+func self() owner.Creator {
+	c := owner.Creator{Proc: sys.SelfProc()}
+	if cmd, err := os.ReadFile("/proc/self/cmdline"); err == nil {
+		c.Command = strings.TrimSuffix(string(cmd), "\x00")
+		if rewrite := commandLine.Load(); rewrite != nil {
+			c.Command = strings.Join((*rewrite)(strings.Split(c.Command, "\x00")), "\x00")
+		}
+	}
+	return c
 }
 
 // creation is a create call under way.

@@ -4,10 +4,13 @@ import (
 	"os"
 	"runtime"
 	"sync/atomic"
+	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/hook"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
 // toolCalls has the bodies of the functions of package tool as methods of the same names.
@@ -26,8 +29,33 @@ func (toolCalls) BeforeShutdown(f func(s *Stream, ended int64)) { beforeShutdown
 
 func (toolCalls) RewriteCommandLine(f func(argv []string) []string) { commandLine.Store(&f) }
 
+// Create creates a stream for another process, which controls it through this one. That process is
+// the owner, and this one holds the stream (conn.Pin): the death of either orphans it, and any
+// process may complete it then, as if its creator had no helper. No other process can complete a log
+// that is no regular file: such a stream lives as long as this process.
 func (toolCalls) Create(by hook.Controller, pid int, attr *Attr, log *os.File) (*Stream, error) {
-	return createFor(by, pid, attr, log)
+	op := "posix_trace_create"
+	if log != nil {
+		op = "posix_trace_create_withlog"
+	}
+	controller, err := sys.Lookup(by.PID)
+	if err != nil {
+		return nil, fail(op, err, syscall.ESRCH)
+	}
+	p := controller
+	if pid != 0 && pid != by.PID {
+		if p, err = target(pid); err != nil {
+			return nil, fail(op, err, syscall.ESRCH)
+		}
+	}
+	c := owner.Creator{Proc: controller, Command: by.Command, PID: controller.PID}
+	if log != nil {
+		if st, err := sys.Fstat(log); err == nil && !st.Regular() {
+			c.Proc = sys.SelfProc()
+		}
+	}
+	s, err := create(p, attr, log, c)
+	return s, fail(op, err, syscall.ENOMEM)
 }
 
 func at(p hook.Point) stream.Event { return stream.Event{PID: p.PID, TID: p.TID, Addr: p.Addr} }

@@ -47,18 +47,10 @@ func (s *Stream) Recorder() (*Recorder, error) {
 	defer s.mu.Unlock()
 	var a *conn.Attachment
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) (err error) {
-		slot, ok := s.c.TakeSlot(true)
-		if !ok {
-			return conn.ErrSlots
+		if a, err = conn.AttachLocked(s.c); err == nil {
+			a.Writer.Alone()
 		}
-		rw, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
-		if err != nil {
-			s.c.FreeSlot(slot)
-			return err
-		}
-		rw.Alone()
-		a = &conn.Attachment{Conn: s.c, Writer: rw}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, fail(op, err, syscall.EINVAL)

@@ -109,16 +109,9 @@ func (s *Stream) lockedBy(lock func() (func(), error), f func(m *stream.Mem, w *
 	}
 	if s.ctl == nil {
 		s.c.SweepSelf(true)
-		slot, ok := s.c.TakeSlot(true)
-		if !ok {
-			return conn.ErrSlots
-		}
-		w, err := s.c.Mem.NewWriter(slot, sys.SelfProc().PID, 1)
-		if err != nil {
-			s.c.FreeSlot(slot)
+		if s.ctl, err = conn.AttachLocked(s.c); err != nil {
 			return err
 		}
-		s.ctl = &conn.Attachment{Conn: s.c, Writer: w}
 	}
 	return f(s.c.Mem, s.ctl.Writer)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
+// ErrSlots is the error of a stream whose slots are all taken by living writers.
 var ErrSlots = sys.Wrap("too many writers on one stream", syscall.EAGAIN)
 
 // Attachment is this process as a writer of a stream. Its finalizer, which runs when no trace point
@@ -46,6 +47,21 @@ func Attach(c *Conn, p sys.Proc, shards int) (*Attachment, error) {
 			return
 		}
 		c.recoverCrowded()
+	}
+	return &Attachment{Conn: c, Writer: w}, nil
+}
+
+// AttachLocked makes this process a writer, of one goroutine at a time, for a caller that holds the stream's
+// lock.
+func AttachLocked(c *Conn) (*Attachment, error) {
+	slot, ok := c.TakeSlot(true)
+	if !ok {
+		return nil, ErrSlots
+	}
+	w, err := c.Mem.NewWriter(slot, sys.SelfProc().PID, 1)
+	if err != nil {
+		c.FreeSlot(slot)
+		return nil, err
 	}
 	return &Attachment{Conn: c, Writer: w}, nil
 }

@@ -365,6 +365,7 @@ func (w *logWriter) Clear() error {
 	return nil
 }
 
+// Close ends the use of the file and of the names.
 func (w *logWriter) Close() {
 	w.f.Close()
 	w.names.Close()

@@ -7,7 +7,7 @@ import (
 
 // Hooks for the tests of package posixtrace. No production code calls them.
 
-// Writer returns the writer of the log, nil before the log has begun.
+// Writer returns the writer of the log, nil before Begin.
 func (o *Log) Writer() *tracelog.Writer { return o.log }
 
 // FinishOrphan is finishOrphan.

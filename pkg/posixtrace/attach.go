@@ -212,38 +212,12 @@ func infoOf(c *conn.Conn) StreamInfo {
 // eachStream calls f for every active stream of the user, and shuts down streams of dead owners. f
 // releases the connection or keeps it. For streams of other versions, eachStream calls foreign.
 func eachStream(f func(c *conn.Conn) error, foreign func(StreamInfo)) error {
-	d, err := conn.OpenDir()
-	if err != nil {
-		return err
-	}
-	ids, err := d.StreamIDs()
-	if err != nil {
-		return err
-	}
-	for _, id := range ids {
-		c, err := conn.Open(d, id)
-		if errors.Is(err, stream.ErrFormat) {
-			discard(d, id)
+	// If the log of an orphan cannot be completed now, for example on a full disk, a later call retries.
+	return conn.Each(f, func(c *conn.Conn) { completeOrphanSoon(c) }, func(d *registry.Dir, id uint64) {
+		if s, ok := foreignStream(d, id); ok {
+			foreign(s)
 		}
-		if errors.Is(err, stream.ErrForeign) {
-			if s, ok := foreignStream(d, id); ok {
-				foreign(s)
-			}
-		}
-		if err != nil {
-			continue // removed meanwhile, or not a stream
-		}
-		if c.Dead() || c.Orphaned() {
-			// If the log cannot be completed now, for example on a full disk, a later call retries.
-			completeOrphanSoon(c)
-			c.Release()
-			continue
-		}
-		if err := f(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 // foreignStream returns what is known of a stream of another version, false if it is of another pid
@@ -274,16 +248,4 @@ func foreignStream(d *registry.Dir, id uint64) (s StreamInfo, ok bool) {
 		s.Stale = s.PID == 0 // no process can record to it, nor complete its log
 	}
 	return s, true
-}
-
-// discard removes the rest of a stream whose file was truncated or overwritten, which no process can
-// attach to.
-func discard(d *registry.Dir, id uint64) {
-	unlock, err := d.Lock()
-	if err != nil {
-		return
-	}
-	defer unlock()
-	d.DetachAll(id)
-	d.RemoveStream(id)
 }

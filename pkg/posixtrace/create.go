@@ -22,7 +22,6 @@ const generation = "posixtrace 1"
 const maxLog = 1 << 40
 
 var (
-	errNameInUse = sys.Wrap("an active stream has this name", syscall.EEXIST)
 	errPolicy    = errors.New("full policy not allowed for")
 	errFlushOnly = errors.New("the policy flush needs a log")
 )
@@ -218,7 +217,7 @@ func create(p sys.Proc, attr *Attr, log *os.File, by owner.Creator) (*Stream, er
 			return nil, err
 		}
 	}
-	if tidyDue(k.dir) {
+	if conn.TidyDue(k.dir, SysMax) {
 		shutdownOrphans(k.dir)
 	}
 	cfg := k.cfg
@@ -301,24 +300,22 @@ func (k *creation) startLog(s *Stream) error {
 // openPage opens the page of a process, creating it if necessary, and makes sure that the directory
 // and the page have room for one more stream.
 func (k *creation) openPage(on sys.Proc) error {
-	made, err := tidyUp(k.dir, k.takeRoom)
-	if err != nil {
+	if err := k.tidyUp(); err != nil {
 		return conn.OfDir(err)
 	}
 	if k.attr.Exclusive {
-		if err := nameFree(k.dir, k.cfg.Name); err != nil {
+		if err := conn.NameFree(k.dir, k.cfg.Name); err != nil {
 			return err
 		}
 	}
-	more, err := k.inRoom(0, func() (err error) {
+	err := k.inRoom(0, func() (err error) {
 		k.page, err = k.dir.Page(on, true)
 		return err
 	})
 	if err != nil {
 		return k.noRoom(err)
 	}
-	k.made = append(k.made, append(made, more...)...)
-	if err := ensureEntry(k.dir, k.page); err != nil {
+	if err := conn.EnsureEntry(k.dir, k.page, StreamsMax); err != nil {
 		k.page.Close()
 		return err
 	}
@@ -328,12 +325,10 @@ func (k *creation) openPage(on sys.Proc) error {
 // newFile makes the stream's file, in the largest size that there is room for.
 func (k *creation) newFile() (err error) {
 	for _, k.cfg = range streamSizes(k) {
-		var more []StreamInfo
-		more, err = k.inRoom(k.cfg.Size, func() (err error) {
+		err = k.inRoom(k.cfg.Size, func() (err error) {
 			k.file, k.id, k.path, err = k.dir.NewStreamFile(k.cfg.Size)
 			return err
 		})
-		k.made = append(k.made, more...)
 		if !full(err) || !k.takeRoom { // more room comes before a smaller stream
 			break
 		}

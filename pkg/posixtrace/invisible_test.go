@@ -293,7 +293,7 @@ func hiddenLook(args []string) {
 	// Without /proc no file of the directory is opened.
 	if unlock, err := d.Lock(); !errors.Is(err, syscall.ENOSYS) {
 		tracetest.Check(err == nil, "Lock: %v", err)
-		_, err = tidyUp(d, true)
+		err = (&creation{dir: d, takeRoom: true}).tidyUp()
 		tracetest.Check(err == nil, "tidyUp: %v", err)
 		d.Sweep(func(uint64) bool { return true }, nil)
 		unlock()

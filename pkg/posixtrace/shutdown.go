@@ -8,6 +8,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
@@ -174,6 +175,29 @@ func completeOrphan(c *conn.Conn, locked bool) error {
 func completeOrphanSoon(c *conn.Conn) error {
 	lock := func() (func(), error) { return c.LockWithin(orphanWait) }
 	return owner.ShutdownOrphan(c, lock, false, recordLastEvents)
+}
+
+// orphanWait bounds how long a call for other streams waits for the lock of an orphan. The process that
+// holds it may be stopped.
+var orphanWait = 2 * time.Second
+
+// shutdownOrphans shuts down the streams of dead owners and completes their logs. The caller does not hold
+// the directory's lock.
+func shutdownOrphans(d *registry.Dir) {
+	ids, err := d.StreamIDs()
+	if err != nil {
+		return
+	}
+	for _, id := range ids {
+		c, err := conn.Open(d, id)
+		if err != nil {
+			continue
+		}
+		if c.Orphaned() {
+			completeOrphanSoon(c)
+		}
+		c.Release()
+	}
 }
 
 // recordLastEvents calls the function that tool.BeforeShutdown has set, for a stream whose owner is

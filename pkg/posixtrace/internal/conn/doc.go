@@ -8,6 +8,8 @@
 // An Attachment is the process as a writer: a slot of the stream, with a lock that the kernel drops when
 // the program ends or executes another one. RecoverWriters frees what writers held that have ended.
 //
+// Each, StaleStreams and Tidy look at all active streams of the user. They leave a shutdown to their caller.
+//
 // The order of locks: that of the directory, the mutex and the lock of a stream, that of the names of a
 // family. A trace point waits for none of them (TryLock).
 package conn

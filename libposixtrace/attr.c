@@ -4,13 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "layout.h"
-
 /* No pattern of bytes that memory often has. */
 #define MAGIC UINT64_C(0x7c1e5ab2936d40f8)
-
-/* As in pkg/posixtrace. posix_trace_create_withlog() has another default stream size. */
-enum { DEFAULT_STREAM_SIZE = 64 << 10, DEFAULT_MAX_DATA = 1024, DEFAULT_LOG_SIZE = 1 << 20 };
 
 const struct pxt_attr *pxt_attr_of(const trace_attr_t *object)
 {
@@ -26,17 +21,11 @@ static struct pxt_attr *writable(trace_attr_t *object)
 
 struct pxt_attr *pxt_attr_new(trace_attr_t *object)
 {
+	static const struct pxt_attributes defaults = PXT_ATTR_DEFAULTS;
 	struct pxt_attr *a = (struct pxt_attr *)object;
 
 	memset(object, 0, sizeof *object);
-	a->inherited = POSIX_TRACE_CLOSE_FOR_CHILD;
-	a->stream_policy = PXT_POLICY_DEFAULT;
-	a->log_policy = POSIX_TRACE_LOOP;
-	a->stream_size = DEFAULT_STREAM_SIZE;
-	a->max_data = DEFAULT_MAX_DATA;
-	a->log_size = DEFAULT_LOG_SIZE;
-	a->clock_resolution.tv_nsec = 1;
-	memcpy(a->generation, PXT_GENERATION, sizeof PXT_GENERATION);
+	a->of = defaults;
 	a->magic = MAGIC;
 	return a;
 }
@@ -75,199 +64,130 @@ static bool cut_off(const unsigned char *s, size_t n)
 	       !(c == 0xf4 && s[1] > 0x8f);
 }
 
-void pxt_attr_name(struct pxt_attr *a, const char *name, size_t n)
+/* What is kept of a text that is longer than most bytes. */
+static size_t cut(const unsigned char *s, size_t most)
 {
-	if (n > TRACE_NAME_MAX) {
-		const unsigned char *s = (const unsigned char *)name;
-		size_t last = n = TRACE_NAME_MAX - 1;
+	size_t n = most - 1, last = n;
 
-		do
-			last--;
-		while (last > n - 4 && (s[last] & 0xc0) == 0x80);
-		if (cut_off(s + last, n - last))
-			n = last;
+	do
+		last--;
+	while (last > n - 4 && (s[last] & 0xc0) == 0x80);
+	return cut_off(s + last, n - last) ? last : n;
+}
+
+/* Sets a text for which there is so much room. It may be the object's own. */
+static void set_text(uint64_t *length, uint8_t *bytes, size_t room, const char *text)
+{
+	size_t n = strnlen(text, room);
+
+	memmove(bytes, text, n);
+	if (n == room)
+		n = cut(bytes, room - 1);
+	memset(bytes + n, 0, room - n);
+	*length = n;
+}
+
+/* The functions of the attributes that layout.h lists, by type. */
+
+#define CHOICE(suffix, member, number, choices) \
+	int posix_trace_attr_get##suffix(const trace_attr_t *restrict attr, int *restrict choice) \
+	{ \
+		const struct pxt_attr *a = pxt_attr_of(attr); \
+		if (!a || !choice) \
+			return EINVAL; \
+		*choice = (int)a->of.member; \
+		return 0; \
+	} \
+	int posix_trace_attr_set##suffix(trace_attr_t *attr, int choice) \
+	{ \
+		struct pxt_attr *a = writable(attr); \
+		if (!a || choice < 0 || choice > 31 || !((choices) >> choice & 1)) \
+			return EINVAL; \
+		a->of.member = (uint64_t)choice; \
+		a->set |= UINT64_C(1) << (number); \
+		return 0; \
 	}
-	memcpy(a->name, name, n);
-	memset(a->name + n, 0, sizeof a->name - n);
-}
 
-int posix_trace_attr_setname(trace_attr_t *attr, const char *name)
-{
-	struct pxt_attr *a = writable(attr);
-	char copy[TRACE_NAME_MAX + 1];
-	size_t n;
+#define SIZE(suffix, member, number, most) \
+	int posix_trace_attr_get##suffix(const trace_attr_t *restrict attr, size_t *restrict size) \
+	{ \
+		const struct pxt_attr *a = pxt_attr_of(attr); \
+		if (!a || !size) \
+			return EINVAL; \
+		*size = (size_t)a->of.member; \
+		return 0; \
+	} \
+	int posix_trace_attr_set##suffix(trace_attr_t *attr, size_t size) \
+	{ \
+		struct pxt_attr *a = writable(attr); \
+		if (!a || size > (most)) \
+			return EINVAL; \
+		a->of.member = size; \
+		a->set |= UINT64_C(1) << (number); \
+		return 0; \
+	}
 
-	if (!a || !name)
-		return EINVAL;
-	n = strnlen(name, TRACE_NAME_MAX + 1);
-	memcpy(copy, name, n); /* it may be the object's own name */
-	pxt_attr_name(a, copy, n);
-	return 0;
-}
+#define TIME(suffix, member) \
+	int posix_trace_attr_get##suffix(const trace_attr_t *attr, struct timespec *time) \
+	{ \
+		const struct pxt_attr *a = pxt_attr_of(attr); \
+		if (!a || !time) \
+			return EINVAL; \
+		time->tv_sec = (time_t)a->of.member.sec; \
+		time->tv_nsec = (long)a->of.member.nsec; \
+		return 0; \
+	}
 
-int posix_trace_attr_getname(const trace_attr_t *attr, char *name)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
+#define DURATION(suffix, member) \
+	int posix_trace_attr_get##suffix(const trace_attr_t *attr, struct timespec *duration) \
+	{ \
+		const struct pxt_attr *a = pxt_attr_of(attr); \
+		if (!a || !duration) \
+			return EINVAL; \
+		duration->tv_sec = (time_t)(a->of.member / 1000000000); \
+		duration->tv_nsec = (long)(a->of.member % 1000000000); \
+		return 0; \
+	}
 
-	if (!a || !name)
-		return EINVAL;
-	memcpy(name, a->name, strnlen(a->name, TRACE_NAME_MAX) + 1);
-	return 0;
-}
+#define TEXT(suffix, member) \
+	int posix_trace_attr_get##suffix(const trace_attr_t *attr, char *text) \
+	{ \
+		const struct pxt_attr *a = pxt_attr_of(attr); \
+		const char *s; \
+		size_t n; \
+		if (!a || !text) \
+			return EINVAL; \
+		s = (const char *)a->of.member.bytes; \
+		n = strnlen(s, sizeof a->of.member.bytes - 1); \
+		memcpy(text, s, n); \
+		text[n] = 0; \
+		return 0; \
+	}
 
-int posix_trace_attr_getgenversion(const trace_attr_t *attr, char *version)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
+#define SET_TEXT(suffix, member, number) \
+	int posix_trace_attr_set##suffix(trace_attr_t *attr, const char *text) \
+	{ \
+		struct pxt_attr *a = writable(attr); \
+		if (!a || !text) \
+			return EINVAL; \
+		set_text(&a->of.member.length, a->of.member.bytes, sizeof a->of.member.bytes, text); \
+		a->set |= UINT64_C(1) << (number); \
+		return 0; \
+	}
 
-	if (!a || !version)
-		return EINVAL;
-	memcpy(version, a->generation, strnlen(a->generation, PXT_GENERATION_SIZE - 1) + 1);
-	return 0;
-}
+PXT_ATTR_CHOICES(CHOICE)
+PXT_ATTR_SIZES(SIZE)
+PXT_ATTR_TIMES(TIME)
+PXT_ATTR_DURATIONS(DURATION)
+PXT_ATTR_TEXTS(TEXT)
+PXT_ATTR_SET_TEXTS(SET_TEXT)
 
-int posix_trace_attr_getcreatetime(const trace_attr_t *attr, struct timespec *time)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	if (!a || !time)
-		return EINVAL;
-	*time = a->created;
-	return 0;
-}
-
-int posix_trace_attr_getclockres(const trace_attr_t *attr, struct timespec *resolution)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	if (!a || !resolution)
-		return EINVAL;
-	*resolution = a->clock_resolution;
-	return 0;
-}
-
-int posix_trace_attr_getinherited(const trace_attr_t *restrict attr, int *restrict policy)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	if (!a || !policy)
-		return EINVAL;
-	*policy = (int)a->inherited;
-	return 0;
-}
-
-int posix_trace_attr_setinherited(trace_attr_t *attr, int policy)
-{
-	struct pxt_attr *a = writable(attr);
-
-	if (!a || (policy != POSIX_TRACE_CLOSE_FOR_CHILD && policy != POSIX_TRACE_INHERITED))
-		return EINVAL;
-	a->inherited = (uint32_t)policy;
-	return 0;
-}
-
-int posix_trace_attr_getstreamfullpolicy(const trace_attr_t *restrict attr, int *restrict policy)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	if (!a || !policy)
-		return EINVAL;
-	*policy = a->stream_policy == PXT_POLICY_DEFAULT ? POSIX_TRACE_LOOP : (int)a->stream_policy;
-	return 0;
-}
-
-int posix_trace_attr_setstreamfullpolicy(trace_attr_t *attr, int policy)
-{
-	struct pxt_attr *a = writable(attr);
-
-	if (!a || (policy != POSIX_TRACE_LOOP && policy != POSIX_TRACE_UNTIL_FULL && policy != POSIX_TRACE_FLUSH))
-		return EINVAL;
-	a->stream_policy = (uint32_t)policy;
-	return 0;
-}
-
-int posix_trace_attr_getlogfullpolicy(const trace_attr_t *restrict attr, int *restrict policy)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	if (!a || !policy)
-		return EINVAL;
-	*policy = (int)a->log_policy;
-	return 0;
-}
-
-int posix_trace_attr_setlogfullpolicy(trace_attr_t *attr, int policy)
-{
-	struct pxt_attr *a = writable(attr);
-
-	if (!a || (policy != POSIX_TRACE_LOOP && policy != POSIX_TRACE_UNTIL_FULL && policy != POSIX_TRACE_APPEND))
-		return EINVAL;
-	a->log_policy = (uint32_t)policy;
-	return 0;
-}
-
-static int size_of(const struct pxt_attr *a, const uint64_t *from, size_t *size)
-{
-	if (!a || !size)
-		return EINVAL;
-	*size = (size_t)*from;
-	return 0;
-}
-
-static int set_size(struct pxt_attr *a, uint64_t *to, uint32_t flag, size_t size)
-{
-	if (!a)
-		return EINVAL;
-	*to = size;
-	a->set |= flag;
-	return 0;
-}
-
-int posix_trace_attr_getstreamsize(const trace_attr_t *restrict attr, size_t *restrict size)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	return size_of(a, a ? &a->stream_size : NULL, size);
-}
-
-int posix_trace_attr_setstreamsize(trace_attr_t *attr, size_t size)
-{
-	struct pxt_attr *a = writable(attr);
-
-	return set_size(a, a ? &a->stream_size : NULL, PXT_STREAM_SIZE_SET, size);
-}
-
-int posix_trace_attr_getmaxdatasize(const trace_attr_t *restrict attr, size_t *restrict size)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	return size_of(a, a ? &a->max_data : NULL, size);
-}
-
-int posix_trace_attr_setmaxdatasize(trace_attr_t *attr, size_t size)
-{
-	struct pxt_attr *a = writable(attr);
-
-	return set_size(a, a ? &a->max_data : NULL, PXT_MAX_DATA_SET, size);
-}
-
-int posix_trace_attr_getlogsize(const trace_attr_t *restrict attr, size_t *restrict size)
-{
-	const struct pxt_attr *a = pxt_attr_of(attr);
-
-	return size_of(a, a ? &a->log_size : NULL, size);
-}
-
-int posix_trace_attr_setlogsize(trace_attr_t *attr, size_t size)
-{
-	struct pxt_attr *a = writable(attr);
-
-	return set_size(a, a ? &a->log_size : NULL, PXT_LOG_SIZE_SET, size);
-}
+_Static_assert(sizeof((struct pxt_attributes *)0)->name.bytes == TRACE_NAME_MAX + 1, "a name fits");
 
 /* The most bytes of an event's data that a stream with these attributes keeps. */
 static uint64_t kept(const struct pxt_attr *a)
 {
-	return a->max_data < PXT_CK_MaxData ? a->max_data : PXT_CK_MaxData;
+	return a->of.maxDataSize < PXT_CK_MaxData ? a->of.maxDataSize : PXT_CK_MaxData;
 }
 
 /* The most that one event with n bytes of data takes in a stream. */

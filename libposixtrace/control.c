@@ -16,26 +16,6 @@
 _Static_assert(sizeof(trace_event_set_t) <= PXT_W_DataSize, "a set fits");
 _Static_assert(PXT_W_DirAt + PATH_MAX <= PXT_W_DataSize, "a directory fits");
 
-/* A stream of size 0 is the smallest one; to the agent 0 is the default. */
-static uint64_t size_of(bool set, uint64_t size)
-{
-	return !set ? 0 : size ? size : 1;
-}
-
-static void put_attr(struct pxt_attributes *w, const struct pxt_attr *a)
-{
-	memset(w, 0, sizeof *w);
-	w->nameLength = (uint32_t)strnlen(a->name, TRACE_NAME_MAX);
-	memcpy(w->name, a->name, w->nameLength);
-	w->inheritance = a->inherited;
-	w->streamPolicy = a->stream_policy;
-	w->logPolicy = a->log_policy;
-	w->streamSize = size_of(a->set & PXT_STREAM_SIZE_SET, a->stream_size);
-	w->logSize = size_of(a->set & PXT_LOG_SIZE_SET, a->log_size);
-	w->maxData = a->max_data;
-	w->maxDataSet = (a->set & PXT_MAX_DATA_SET) != 0;
-}
-
 /* The trace directory of this process, which may not be what the environment says by now. */
 static void put_dir(struct pxt_call *c)
 {
@@ -72,9 +52,11 @@ static int run_first(struct pxt_use *u, const struct first *f, trace_id_t *trid)
 	if (err)
 		return err;
 	u->call->args[0] = (uint32_t)f->pid;
-	u->call->args[1] = f->attr != NULL;
-	if (f->attr)
-		put_attr((struct pxt_attributes *)u->call->data, f->attr);
+	u->call->args[1] = 0;
+	if (f->attr) {
+		u->call->args[1] = f->attr->set;
+		memcpy(u->call->data, &f->attr->of, sizeof f->attr->of);
+	}
 	put_dir(u->call);
 	err = pxt_call_run(u);
 	if (err)

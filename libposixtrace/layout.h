@@ -4,6 +4,62 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* attr */
+
+struct pxt_time {
+	int64_t sec;
+	int64_t nsec;
+};
+_Static_assert(sizeof(struct pxt_time) == 16, "layout");
+_Static_assert(offsetof(struct pxt_time, sec) == 0, "layout");
+_Static_assert(offsetof(struct pxt_time, nsec) == 8, "layout");
+
+struct pxt_attributes {
+	struct {
+		uint64_t length;
+		uint8_t bytes[256];
+	} name;
+	struct pxt_time createTime;
+	struct {
+		uint64_t length;
+		uint8_t bytes[64];
+	} generationVersion;
+	uint64_t clockResolution;
+	uint64_t inheritance;
+	uint64_t streamFullPolicy;
+	uint64_t streamSize;
+	uint64_t maxDataSize;
+	uint64_t logFullPolicy;
+	uint64_t logSize;
+	uint64_t unused[9];
+};
+_Static_assert(sizeof(struct pxt_attributes) == 480, "layout");
+_Static_assert(offsetof(struct pxt_attributes, name) == 0, "layout");
+_Static_assert(offsetof(struct pxt_attributes, createTime) == 264, "layout");
+_Static_assert(offsetof(struct pxt_attributes, generationVersion) == 280, "layout");
+_Static_assert(offsetof(struct pxt_attributes, clockResolution) == 352, "layout");
+_Static_assert(offsetof(struct pxt_attributes, inheritance) == 360, "layout");
+_Static_assert(offsetof(struct pxt_attributes, streamFullPolicy) == 368, "layout");
+_Static_assert(offsetof(struct pxt_attributes, streamSize) == 376, "layout");
+_Static_assert(offsetof(struct pxt_attributes, maxDataSize) == 384, "layout");
+_Static_assert(offsetof(struct pxt_attributes, logFullPolicy) == 392, "layout");
+_Static_assert(offsetof(struct pxt_attributes, logSize) == 400, "layout");
+
+/* The attributes of settings that nothing has set. */
+#define PXT_ATTR_DEFAULTS {.generationVersion = {12, "posixtrace 1"}, .clockResolution = 1, .streamFullPolicy = 1, .streamSize = 65536, .maxDataSize = 1024, .logFullPolicy = 1, .logSize = 1048576}
+
+/*
+ * The attributes by type: X(the end of the names of the functions, member, ...). Further arguments are
+ * the number of an attribute that can be set, and what it can be set to: a bit for each choice, or the largest
+ * size.
+ */
+#define PXT_ATTR_TEXTS(X) X(name, name) X(genversion, generationVersion)
+#define PXT_ATTR_SET_TEXTS(X) X(name, name, 0)
+#define PXT_ATTR_TIMES(X) X(createtime, createTime)
+#define PXT_ATTR_DURATIONS(X) X(clockres, clockResolution)
+#define PXT_ATTR_CHOICES(X) X(inherited, inheritance, 4, 0x3) X(streamfullpolicy, streamFullPolicy, 5, 0xe) X(logfullpolicy, logFullPolicy, 8, 0x16)
+#define PXT_ATTR_SIZES(X) X(streamsize, streamSize, 6, UINT64_MAX) X(maxdatasize, maxDataSize, 7, UINT64_MAX) X(logsize, logSize, 9, UINT64_MAX)
+
 /* event */
 #define PXT_EV_Error 1
 #define PXT_EV_Filter 4
@@ -146,61 +202,39 @@ struct pxt_fixed {
 	uint32_t places;
 	uint32_t opens;
 	uint32_t clock;
-	uint32_t clockRes;
-	int64_t createdAt;
+	uint32_t hasLog;
 	uint64_t mono;
-	uint64_t minSize;
-	uint64_t logMax;
-	uint32_t maxData;
-	uint8_t policy;
-	uint8_t logPolicy;
-	uint8_t inherit;
-	uint8_t hasLog;
 	uint64_t logDev;
 	uint64_t logIno;
 	uint64_t creator;
 	uint64_t pidns;
 	uint64_t bornTick;
-	uint32_t nameLen;
 	uint32_t logPathLen;
 	uint32_t cmdLen;
-	uint32_t versionLen;
 	uint8_t bootID[40];
-	uint8_t genVersion[64];
-	uint8_t name[256];
+	struct pxt_attributes attributes;
 	uint8_t logPath[4096];
 	uint8_t cmd[1024];
 };
-_Static_assert(sizeof(struct pxt_fixed) == 5600, "layout");
+_Static_assert(sizeof(struct pxt_fixed) == 5720, "layout");
 _Static_assert(offsetof(struct pxt_fixed, chunkSize) == 0, "layout");
 _Static_assert(offsetof(struct pxt_fixed, chunks) == 4, "layout");
 _Static_assert(offsetof(struct pxt_fixed, places) == 8, "layout");
 _Static_assert(offsetof(struct pxt_fixed, opens) == 12, "layout");
 _Static_assert(offsetof(struct pxt_fixed, clock) == 16, "layout");
-_Static_assert(offsetof(struct pxt_fixed, clockRes) == 20, "layout");
-_Static_assert(offsetof(struct pxt_fixed, createdAt) == 24, "layout");
-_Static_assert(offsetof(struct pxt_fixed, mono) == 32, "layout");
-_Static_assert(offsetof(struct pxt_fixed, minSize) == 40, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logMax) == 48, "layout");
-_Static_assert(offsetof(struct pxt_fixed, maxData) == 56, "layout");
-_Static_assert(offsetof(struct pxt_fixed, policy) == 60, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logPolicy) == 61, "layout");
-_Static_assert(offsetof(struct pxt_fixed, inherit) == 62, "layout");
-_Static_assert(offsetof(struct pxt_fixed, hasLog) == 63, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logDev) == 64, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logIno) == 72, "layout");
-_Static_assert(offsetof(struct pxt_fixed, creator) == 80, "layout");
-_Static_assert(offsetof(struct pxt_fixed, pidns) == 88, "layout");
-_Static_assert(offsetof(struct pxt_fixed, bornTick) == 96, "layout");
-_Static_assert(offsetof(struct pxt_fixed, nameLen) == 104, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logPathLen) == 108, "layout");
-_Static_assert(offsetof(struct pxt_fixed, cmdLen) == 112, "layout");
-_Static_assert(offsetof(struct pxt_fixed, versionLen) == 116, "layout");
-_Static_assert(offsetof(struct pxt_fixed, bootID) == 120, "layout");
-_Static_assert(offsetof(struct pxt_fixed, genVersion) == 160, "layout");
-_Static_assert(offsetof(struct pxt_fixed, name) == 224, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logPath) == 480, "layout");
-_Static_assert(offsetof(struct pxt_fixed, cmd) == 4576, "layout");
+_Static_assert(offsetof(struct pxt_fixed, hasLog) == 20, "layout");
+_Static_assert(offsetof(struct pxt_fixed, mono) == 24, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logDev) == 32, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logIno) == 40, "layout");
+_Static_assert(offsetof(struct pxt_fixed, creator) == 48, "layout");
+_Static_assert(offsetof(struct pxt_fixed, pidns) == 56, "layout");
+_Static_assert(offsetof(struct pxt_fixed, bornTick) == 64, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPathLen) == 72, "layout");
+_Static_assert(offsetof(struct pxt_fixed, cmdLen) == 76, "layout");
+_Static_assert(offsetof(struct pxt_fixed, bootID) == 80, "layout");
+_Static_assert(offsetof(struct pxt_fixed, attributes) == 120, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPath) == 600, "layout");
+_Static_assert(offsetof(struct pxt_fixed, cmd) == 4696, "layout");
 
 struct pxt_account {
 	_Atomic uint64_t lost;
@@ -349,50 +383,50 @@ struct pxt_header {
 	uint8_t patterns[64][256];
 	_Atomic uint64_t owing[16];
 };
-_Static_assert(sizeof(struct pxt_header) == 36680, "layout");
+_Static_assert(sizeof(struct pxt_header) == 36800, "layout");
 _Static_assert(offsetof(struct pxt_header, stable) == 0, "layout");
 _Static_assert(offsetof(struct pxt_header, missed) == 32, "layout");
 _Static_assert(offsetof(struct pxt_header, missedErr) == 36, "layout");
 _Static_assert(offsetof(struct pxt_header, fixed) == 40, "layout");
-_Static_assert(offsetof(struct pxt_header, front) == 5704, "layout");
-_Static_assert(offsetof(struct pxt_header, owner) == 6856, "layout");
-_Static_assert(offsetof(struct pxt_header, target) == 6864, "layout");
-_Static_assert(offsetof(struct pxt_header, family) == 6872, "layout");
-_Static_assert(offsetof(struct pxt_header, readLock) == 6880, "layout");
-_Static_assert(offsetof(struct pxt_header, seq) == 6888, "layout");
-_Static_assert(offsetof(struct pxt_header, handed) == 6896, "layout");
-_Static_assert(offsetof(struct pxt_header, held) == 6900, "layout");
-_Static_assert(offsetof(struct pxt_header, partials) == 6904, "layout");
-_Static_assert(offsetof(struct pxt_header, clears) == 6912, "layout");
-_Static_assert(offsetof(struct pxt_header, lostRead) == 6920, "layout");
-_Static_assert(offsetof(struct pxt_header, logLost) == 6928, "layout");
-_Static_assert(offsetof(struct pxt_header, late) == 6936, "layout");
-_Static_assert(offsetof(struct pxt_header, damage) == 6944, "layout");
-_Static_assert(offsetof(struct pxt_header, turned) == 6952, "layout");
-_Static_assert(offsetof(struct pxt_header, markWords) == 6960, "layout");
-_Static_assert(offsetof(struct pxt_header, logOverrun) == 7168, "layout");
-_Static_assert(offsetof(struct pxt_header, loopFull) == 7172, "layout");
-_Static_assert(offsetof(struct pxt_header, flushing) == 7176, "layout");
-_Static_assert(offsetof(struct pxt_header, flushErr) == 7180, "layout");
-_Static_assert(offsetof(struct pxt_header, logFull) == 7184, "layout");
-_Static_assert(offsetof(struct pxt_header, flushAsk) == 7188, "layout");
-_Static_assert(offsetof(struct pxt_header, clearAsk) == 7192, "layout");
-_Static_assert(offsetof(struct pxt_header, flushDone) == 7196, "layout");
-_Static_assert(offsetof(struct pxt_header, flushRes) == 7200, "layout");
-_Static_assert(offsetof(struct pxt_header, shutAsk) == 7204, "layout");
-_Static_assert(offsetof(struct pxt_header, shutRes) == 7208, "layout");
-_Static_assert(offsetof(struct pxt_header, sync) == 7212, "layout");
-_Static_assert(offsetof(struct pxt_header, syncAsk) == 7216, "layout");
-_Static_assert(offsetof(struct pxt_header, syncDone) == 7220, "layout");
-_Static_assert(offsetof(struct pxt_header, syncErr) == 7224, "layout");
-_Static_assert(offsetof(struct pxt_header, nanchors) == 7228, "layout");
-_Static_assert(offsetof(struct pxt_header, npat) == 7232, "layout");
-_Static_assert(offsetof(struct pxt_header, anchors) == 7240, "layout");
-_Static_assert(offsetof(struct pxt_header, slots) == 11336, "layout");
-_Static_assert(offsetof(struct pxt_header, placed) == 19528, "layout");
-_Static_assert(offsetof(struct pxt_header, opened) == 20040, "layout");
-_Static_assert(offsetof(struct pxt_header, patterns) == 20168, "layout");
-_Static_assert(offsetof(struct pxt_header, owing) == 36552, "layout");
+_Static_assert(offsetof(struct pxt_header, front) == 5824, "layout");
+_Static_assert(offsetof(struct pxt_header, owner) == 6976, "layout");
+_Static_assert(offsetof(struct pxt_header, target) == 6984, "layout");
+_Static_assert(offsetof(struct pxt_header, family) == 6992, "layout");
+_Static_assert(offsetof(struct pxt_header, readLock) == 7000, "layout");
+_Static_assert(offsetof(struct pxt_header, seq) == 7008, "layout");
+_Static_assert(offsetof(struct pxt_header, handed) == 7016, "layout");
+_Static_assert(offsetof(struct pxt_header, held) == 7020, "layout");
+_Static_assert(offsetof(struct pxt_header, partials) == 7024, "layout");
+_Static_assert(offsetof(struct pxt_header, clears) == 7032, "layout");
+_Static_assert(offsetof(struct pxt_header, lostRead) == 7040, "layout");
+_Static_assert(offsetof(struct pxt_header, logLost) == 7048, "layout");
+_Static_assert(offsetof(struct pxt_header, late) == 7056, "layout");
+_Static_assert(offsetof(struct pxt_header, damage) == 7064, "layout");
+_Static_assert(offsetof(struct pxt_header, turned) == 7072, "layout");
+_Static_assert(offsetof(struct pxt_header, markWords) == 7080, "layout");
+_Static_assert(offsetof(struct pxt_header, logOverrun) == 7288, "layout");
+_Static_assert(offsetof(struct pxt_header, loopFull) == 7292, "layout");
+_Static_assert(offsetof(struct pxt_header, flushing) == 7296, "layout");
+_Static_assert(offsetof(struct pxt_header, flushErr) == 7300, "layout");
+_Static_assert(offsetof(struct pxt_header, logFull) == 7304, "layout");
+_Static_assert(offsetof(struct pxt_header, flushAsk) == 7308, "layout");
+_Static_assert(offsetof(struct pxt_header, clearAsk) == 7312, "layout");
+_Static_assert(offsetof(struct pxt_header, flushDone) == 7316, "layout");
+_Static_assert(offsetof(struct pxt_header, flushRes) == 7320, "layout");
+_Static_assert(offsetof(struct pxt_header, shutAsk) == 7324, "layout");
+_Static_assert(offsetof(struct pxt_header, shutRes) == 7328, "layout");
+_Static_assert(offsetof(struct pxt_header, sync) == 7332, "layout");
+_Static_assert(offsetof(struct pxt_header, syncAsk) == 7336, "layout");
+_Static_assert(offsetof(struct pxt_header, syncDone) == 7340, "layout");
+_Static_assert(offsetof(struct pxt_header, syncErr) == 7344, "layout");
+_Static_assert(offsetof(struct pxt_header, nanchors) == 7348, "layout");
+_Static_assert(offsetof(struct pxt_header, npat) == 7352, "layout");
+_Static_assert(offsetof(struct pxt_header, anchors) == 7360, "layout");
+_Static_assert(offsetof(struct pxt_header, slots) == 11456, "layout");
+_Static_assert(offsetof(struct pxt_header, placed) == 19648, "layout");
+_Static_assert(offsetof(struct pxt_header, opened) == 20160, "layout");
+_Static_assert(offsetof(struct pxt_header, patterns) == 20288, "layout");
+_Static_assert(offsetof(struct pxt_header, owing) == 36672, "layout");
 
 /* registry */
 #define PXT_PG_Child 4

@@ -24,7 +24,7 @@ void pxt_writer_note_maps(struct pxt_writer *w, const struct pxt_maps *maps)
 {
 	const struct pxt_header *h = w->m.h;
 	w->maps = maps;
-	w->maps_once = h->fixed.hasLog && w->m.policy != PXT_Loop && h->fixed.logPolicy != PXT_Loop;
+	w->maps_once = h->fixed.hasLog && w->m.policy != PXT_Loop && h->fixed.attributes.logFullPolicy != PXT_Loop;
 	for (uint32_t i = 0; i <= w->mask; i++)
 		pxt_forget_maps(w, w->shards + i);
 }

@@ -54,8 +54,14 @@ static bool sound(const struct pxt_mem *m, uint64_t size, size_t mapped)
 /* No function here reads these texts; a file that other programs refuse is refused all the same. */
 static bool sound_texts(const struct pxt_fixed *f)
 {
-	return ONCE(f->nameLen) < sizeof f->name && ONCE(f->logPathLen) <= sizeof f->logPath &&
-	       ONCE(f->cmdLen) <= sizeof f->cmd && ONCE(f->versionLen) <= sizeof f->genVersion;
+#define SHORT(suffix, member) &&ONCE(f->attributes.member.length) < sizeof f->attributes.member.bytes
+	return ONCE(f->logPathLen) <= sizeof f->logPath && ONCE(f->cmdLen) <= sizeof f->cmd PXT_ATTR_TEXTS(SHORT);
+#undef SHORT
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
 }
 
 int pxt_mem_attach(struct pxt_mem *m, void *file, size_t size, uint64_t id)
@@ -81,10 +87,10 @@ int pxt_mem_attach(struct pxt_mem *m, void *file, size_t size, uint64_t id)
 	m->chunks = ONCE(h->fixed.chunks);
 	m->places = ONCE(h->fixed.places);
 	m->opens = ONCE(h->fixed.opens);
-	m->max_data = ONCE(h->fixed.maxData);
+	m->max_data = (uint32_t)least(ONCE(h->fixed.attributes.maxDataSize), UINT32_MAX);
 	m->clock = ONCE(h->fixed.clock);
-	m->policy = ONCE(h->fixed.policy);
-	m->inherit = ONCE(h->fixed.inherit) != 0;
+	m->policy = (uint8_t)least(ONCE(h->fixed.attributes.streamFullPolicy), UINT8_MAX);
+	m->inherit = ONCE(h->fixed.attributes.inheritance) != 0;
 	if (!sound(m, start.size, size))
 		return EINVAL;
 	unsigned char *b = file;

@@ -8,26 +8,6 @@
 
 #define SITE __builtin_return_address(0)
 
-static void take_attr(struct pxt_attr *a, const struct pxt_attributes *w)
-{
-	size_t n = w->nameLength < sizeof w->name ? w->nameLength : sizeof w->name;
-	pxt_attr_name(a, (const char *)w->name, n);
-	a->inherited = w->inheritance;
-	a->stream_policy = w->streamPolicy;
-	a->log_policy = w->logPolicy;
-	a->stream_size = w->streamSize;
-	a->log_size = w->logSize;
-	a->max_data = w->maxData;
-	a->set = PXT_STREAM_SIZE_SET | PXT_MAX_DATA_SET | PXT_LOG_SIZE_SET;
-	a->created.tv_sec = (time_t)w->createdSec;
-	a->created.tv_nsec = (long)w->createdNsec;
-	a->clock_resolution.tv_sec = (time_t)(w->clockRes / 1000000000);
-	a->clock_resolution.tv_nsec = (long)(w->clockRes % 1000000000);
-	n = w->versionSize < sizeof a->generation - 1 ? w->versionSize : sizeof a->generation - 1;
-	memset(a->generation, 0, sizeof a->generation);
-	memcpy(a->generation, w->generation, n);
-}
-
 int posix_trace_get_attr(trace_id_t trid, trace_attr_t *attr)
 {
 	struct pxt_use u;
@@ -35,8 +15,11 @@ int posix_trace_get_attr(trace_id_t trid, trace_attr_t *attr)
 	if (err)
 		return err;
 	err = attr ? pxt_call_run(&u) : EINVAL;
-	if (!err)
-		take_attr(pxt_attr_new(attr), (const struct pxt_attributes *)u.call->data);
+	if (!err) {
+		struct pxt_attr *a = pxt_attr_new(attr);
+		memcpy(&a->of, u.call->data, sizeof a->of);
+		a->set = UINT64_MAX;
+	}
 	pxt_call_end(&u);
 	return err;
 }

@@ -169,38 +169,6 @@ _Static_assert(offsetof(struct pxt_item, nanos) == 40, "layout");
 _Static_assert(offsetof(struct pxt_item, span) == 48, "layout");
 _Static_assert(offsetof(struct pxt_item, parent) == 56, "layout");
 
-struct pxt_attributes {
-	uint32_t nameLength;
-	uint32_t inheritance;
-	uint32_t streamPolicy;
-	uint32_t logPolicy;
-	uint64_t streamSize;
-	uint64_t logSize;
-	uint64_t maxData;
-	uint32_t maxDataSet;
-	uint32_t versionSize;
-	int64_t createdSec;
-	int64_t createdNsec;
-	uint64_t clockRes;
-	uint8_t name[256];
-	uint8_t generation[256];
-};
-_Static_assert(sizeof(struct pxt_attributes) == 584, "layout");
-_Static_assert(offsetof(struct pxt_attributes, nameLength) == 0, "layout");
-_Static_assert(offsetof(struct pxt_attributes, inheritance) == 4, "layout");
-_Static_assert(offsetof(struct pxt_attributes, streamPolicy) == 8, "layout");
-_Static_assert(offsetof(struct pxt_attributes, logPolicy) == 12, "layout");
-_Static_assert(offsetof(struct pxt_attributes, streamSize) == 16, "layout");
-_Static_assert(offsetof(struct pxt_attributes, logSize) == 24, "layout");
-_Static_assert(offsetof(struct pxt_attributes, maxData) == 32, "layout");
-_Static_assert(offsetof(struct pxt_attributes, maxDataSet) == 40, "layout");
-_Static_assert(offsetof(struct pxt_attributes, versionSize) == 44, "layout");
-_Static_assert(offsetof(struct pxt_attributes, createdSec) == 48, "layout");
-_Static_assert(offsetof(struct pxt_attributes, createdNsec) == 56, "layout");
-_Static_assert(offsetof(struct pxt_attributes, clockRes) == 64, "layout");
-_Static_assert(offsetof(struct pxt_attributes, name) == 72, "layout");
-_Static_assert(offsetof(struct pxt_attributes, generation) == 328, "layout");
-
 struct pxt_status {
 	uint32_t running;
 	uint32_t full;

@@ -54,22 +54,24 @@ type part struct {
 	dir, prefix string
 	constants   *regexp.Regexp
 	structs     []string
+	more        func(b *bytes.Buffer, p *types.Package) error // writes the rest, or nil
 }
 
 // wire is what the library and its agent share.
 var wire = []part{
-	{"../../../cmd/internal/agent/wire", "PXT_W_", regexp.MustCompile(`.`), []string{"Call", "Batch", "Area", "Channel", "Item", "Attributes", "Status"}},
+	{"../../../cmd/internal/agent/wire", "PXT_W_", regexp.MustCompile(`.`), []string{"Call", "Batch", "Area", "Channel", "Item", "Status"}, nil},
 }
 
 // parts are the files that the traced process shares with the Go package.
 var parts = []part{
-	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|ProcMap|MaxEncodedSet)$`), nil},
-	{"chunk", "PXT_CK_", regexp.MustCompile(`.`), nil},
+	{"attr", "PXT_ATTR_", regexp.MustCompile(`^$`), []string{"Time"}, writeAttributes},
+	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|ProcMap|MaxEncodedSet)$`), nil, nil},
+	{"chunk", "PXT_CK_", regexp.MustCompile(`.`), nil, nil},
 	{"stream", "PXT_", regexp.MustCompile(`^((off|count|slot|gen|state|busy|tag|idx|loss|site)(Bits|Shift|Mask|Bit|Cache)|busyBit|noChunk|frozenBit|wasCleared|` +
 		`free|claiming|owned|open|full|leaving|partial|Running|Full|LogFull|NoRestart|StopReported|Dead|second|turning|odd|stateGen|stateFlags|` +
 		`MaxSlots|MaxMaps|mapShare|leastNotes|max(Places|Opens|Anchors|File|Lead|Lost)|MaxPatterns?|patternSize|Clock[A-Z].*|Loop|UntilFull|Flush|Append|reserved|replacedShift|aside|somePartial|` +
-		`unfixed|skew|far(Back|Behind)|descSize|headerSize|MaxSystemData|version|StartSize|spread|lookAgain|.*Tries|reachedEvery|pageSize)$`), []string{"stable", "fixed", "account", "markWords", "front", "desc", "header"}},
-	{"registry", "PXT_PG_", regexp.MustCompile(`^(page.*|off.*|ent[A-Z].*|entrySize|recHeader|rec[A-Z].*|MaxStreams|Self|Inherit|Child|class.*|names.*|.*Mode)$`), nil},
+		`unfixed|skew|far(Back|Behind)|descSize|headerSize|MaxSystemData|version|StartSize|spread|lookAgain|.*Tries|reachedEvery|pageSize)$`), []string{"stable", "fixed", "account", "markWords", "front", "desc", "header"}, nil},
+	{"registry", "PXT_PG_", regexp.MustCompile(`^(page.*|off.*|ent[A-Z].*|entrySize|recHeader|rec[A-Z].*|MaxStreams|Self|Inherit|Child|class.*|names.*|.*Mode)$`), nil, nil},
 }
 
 // text returns the text of the header.
@@ -94,6 +96,11 @@ func (h *header) text() ([]byte, error) {
 		}
 		for _, name := range part.structs {
 			if err := writeStruct(&b, p, name); err != nil {
+				return nil, err
+			}
+		}
+		if part.more != nil {
+			if err := part.more(&b, p); err != nil {
 				return nil, err
 			}
 		}
@@ -203,6 +210,8 @@ func ctype(t types.Type) (base, dims string, err error) {
 				return base, "", nil
 			}
 			break
+		} else if o.Pkg() != nil && o.Pkg().Name() == "attr" && o.Name() == "Block" {
+			return "struct pxt_attributes", "", nil
 		}
 		if _, ok := u.Underlying().(*types.Struct); ok {
 			return "struct " + cname(u.Obj().Name()), "", nil

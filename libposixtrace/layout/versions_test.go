@@ -23,8 +23,8 @@ type shared struct {
 }
 
 var layouts = []shared{
-	{"stream", regexp.MustCompile(`#define PXT_version (\d+)`), "`version` in pkg/posixtrace/internal/stream/mem.go", parts[:3]},
-	{"directory", regexp.MustCompile(`#define PXT_PG_pageMagic (\S+)`), "`pageMagic` in pkg/posixtrace/internal/registry/layout.go", parts[3:]},
+	{"stream", regexp.MustCompile(`#define PXT_version (\d+)`), "`version` in pkg/posixtrace/internal/stream/mem.go", parts[:4]},
+	{"directory", regexp.MustCompile(`#define PXT_PG_pageMagic (\S+)`), "`pageMagic` in pkg/posixtrace/internal/registry/layout.go", parts[4:]},
 	{"agent", regexp.MustCompile(`#define PXT_W_Version (\d+)`), "`Version` in cmd/internal/agent/wire", wire},
 }
 
@@ -121,11 +121,12 @@ _Static_assert(offsetof(struct pxt_stable, id) == 24, "layout");
 _Static_assert(offsetof(struct pxt_header, missed) == 32, "layout");
 _Static_assert(offsetof(struct pxt_header, missedErr) == 36, "layout");
 _Static_assert(offsetof(struct pxt_header, fixed) == 40, "layout");
-_Static_assert(sizeof(struct pxt_fixed) == 5600, "layout");
-_Static_assert(offsetof(struct pxt_fixed, createdAt) == 24, "layout");
-_Static_assert(offsetof(struct pxt_fixed, pidns) == 88, "layout");
-_Static_assert(offsetof(struct pxt_fixed, nameLen) == 104, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logPathLen) == 108, "layout");
-_Static_assert(offsetof(struct pxt_fixed, name) == 224, "layout");
-_Static_assert(offsetof(struct pxt_fixed, logPath) == 480, "layout");
+_Static_assert(sizeof(struct pxt_fixed) == 5720, "layout");
+_Static_assert(offsetof(struct pxt_fixed, pidns) == 56, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPathLen) == 72, "layout");
+_Static_assert(offsetof(struct pxt_fixed, attributes) == 120, "layout");
+_Static_assert(offsetof(struct pxt_fixed, logPath) == 600, "layout");
+_Static_assert(sizeof(struct pxt_attributes) == 480, "layout");
+_Static_assert(offsetof(struct pxt_attributes, name) == 0, "layout");
+_Static_assert(offsetof(struct pxt_attributes, createTime) == 264, "layout");
 `

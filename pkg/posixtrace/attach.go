@@ -115,7 +115,7 @@ func (s *Stream) Adopt(pid int) error {
 	defer unlock()
 	m.SetTarget(p)
 	flags := registry.Self
-	if m.Inherit {
+	if m.Inheritance {
 		flags |= registry.Inherit
 	}
 	// Make the child's page before the removal of the entry that the child may inherit.
@@ -239,7 +239,7 @@ func foreignStream(d *registry.Dir, id uint64) (s StreamInfo, ok bool) {
 		if p.PIDNS != sys.PIDNamespace() && !sys.NamespaceGone(p.PIDNS) {
 			return s, false
 		}
-		s.Name, s.CreateTime = p.Name, time.Unix(0, p.CreatedAt)
+		s.Name, s.CreateTime = p.Name, p.CreateTime.Time()
 	}
 	s.PID = d.Traced(id)
 	if sys.Held(f) {

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
@@ -142,10 +142,10 @@ type StreamAttr struct {
 
 // Attr returns the settings that create another stream with these attributes.
 func (a *StreamAttr) Attr() Attr {
-	return Attr{
-		Name: a.Name, Inheritance: a.Inheritance, StreamFullPolicy: a.StreamFullPolicy, LogFullPolicy: a.LogFullPolicy,
-		StreamSize: a.StreamSize, MaxDataSize: new(a.MaxDataSize), LogSize: a.LogSize,
-	}
+	var settings Attr
+	stored := attr.FromPublic(a)
+	stored.ToPublic(&settings)
+	return settings
 }
 
 // maxData returns the max-data-size that a stream with these settings has.
@@ -191,23 +191,6 @@ func (a *StreamAttr) MaxSystemEventSize() int {
 	return (&Attr{MaxDataSize: &a.MaxDataSize}).MaxSystemEventSize()
 }
 
-// cutName cuts a name that is too long, at the end of a character (ATR-08).
-func cutName(s string) string {
-	if len(s) <= NameMax {
-		return s
-	}
-	s = s[:NameMax-1]
-	for i := len(s) - 1; i >= 0 && i >= len(s)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				s = s[:i]
-			}
-			break
-		}
-	}
-	return s
-}
-
 // Attr returns the stream's attributes, with the sizes and policies in use (posix_trace_get_attr).
 // Errors: EINVAL the stream is closed.
 func (s *Stream) Attr() (StreamAttr, error) {
@@ -219,30 +202,10 @@ func (s *Stream) Attr() (StreamAttr, error) {
 }
 
 // attrOf returns the attributes of a stream.
-func attrOf(c *conn.Conn) StreamAttr {
-	m := c.Mem
-	a := StreamAttr{
-		Name: m.Name, StreamFullPolicy: policy(m.Policy), LogFullPolicy: policy(m.LogPolicy),
-		StreamSize: m.MinSize, MaxDataSize: m.MaxData, LogSize: m.LogMax,
-		GenerationVersion: m.GenVersion, CreateTime: m.Created(), ClockResolution: time.Duration(m.ClockRes),
-	}
-	if m.Inherit {
-		a.Inheritance = InheritChildren
-	}
-	return a
-}
+func attrOf(c *conn.Conn) StreamAttr { return streamAttr(&c.Mem.Attributes) }
 
-// policy returns the FullPolicy of a stored policy.
-func policy(p uint8) FullPolicy {
-	switch p {
-	case stream.Loop:
-		return PolicyLoop
-	case stream.UntilFull:
-		return PolicyUntilFull
-	case stream.Flush:
-		return PolicyFlush
-	case stream.Append:
-		return PolicyAppend
-	}
-	return PolicyDefault
+// streamAttr returns attributes as a stream or a log stores them.
+func streamAttr(stored *attr.Attributes) (a StreamAttr) {
+	stored.ToPublic(&a)
+	return a
 }

@@ -8,15 +8,13 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/owner"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/registry"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
-
-// generation is the generation-version of the streams that this package records.
-const generation = "posixtrace 1"
 
 // maxLog bounds a log of limited size, so that positions in it cannot overflow.
 const maxLog = 1 << 40
@@ -93,68 +91,52 @@ func target(pid int) (sys.Proc, error) {
 // resolve checks settings and computes the configuration of a stream from them.
 func resolve(a *Attr, log *os.File, by owner.Creator) (*stream.Config, error) {
 	c := &stream.Config{
-		GenVersion: generation, BootID: sys.BootID(), Creator: by.Proc, PIDNS: sys.PIDNamespace(), Command: by.Command,
-		Name: cutName(a.Name), HasLog: log != nil, MaxData: a.maxData(), LogMax: a.LogSize, ClockRes: 1,
+		BootID: sys.BootID(), Creator: by.Proc, PIDNS: sys.PIDNamespace(), Command: by.Command, HasLog: log != nil,
 	}
-	if err := resolvePolicies(c, a); err != nil {
+	if err := checkPolicies(a, c.HasLog); err != nil {
 		return nil, err
 	}
-	if c.MaxData < 0 || a.StreamSize < 0 || a.LogSize < 0 {
-		return nil, fmt.Errorf("a size below zero: %w", syscall.EINVAL)
+	var err error
+	if c.Attributes, err = attr.FromSettings(a); err != nil {
+		return nil, err
 	}
-	g, ok := stream.Measure(a.streamSize(c.HasLog), c.MaxData, runtime.NumCPU())
+	if c.HasLog && a.StreamFullPolicy == PolicyDefault {
+		c.StreamFullPolicy = stream.Flush
+	}
+	c.Name = attr.Cut(a.Name, NameMax)
+	c.MaxDataSize = uint64(a.maxData())
+	g, ok := stream.Measure(a.streamSize(c.HasLog), a.maxData(), runtime.NumCPU())
 	if !ok {
 		return nil, fmt.Errorf("stream of %d bytes: %w", a.StreamSize, syscall.ENOMEM)
 	}
 	c.Geometry = g
-	if c.LogMax == 0 {
-		c.LogMax = DefaultLogSize
+	if c.HasLog && c.LogFullPolicy != stream.Append && c.LogSize > maxLog {
+		return nil, fmt.Errorf("log of %d bytes: %w", c.LogSize, syscall.EINVAL)
 	}
-	if c.HasLog && c.LogPolicy != stream.Append && c.LogMax > maxLog {
-		return nil, fmt.Errorf("log of %d bytes: %w", c.LogMax, syscall.EINVAL)
-	}
-	c.LogMax = max(c.LogMax, g.MinSize) // at least one full stream
+	c.LogSize = max(c.LogSize, uint64(g.MinSize)) // at least one full stream
 	if sys.TrustTicks() {
 		c.Clock = stream.ClockTicks
 	}
 	return c, nil
 }
 
-// resolvePolicies checks the full policies and the inheritance of a, and enters them into c.
-func resolvePolicies(c *stream.Config, a *Attr) error {
+// checkPolicies checks the full policies and the inheritance of a.
+func checkPolicies(a *Attr, logged bool) error {
 	switch a.StreamFullPolicy {
-	case PolicyDefault:
-		c.Policy = stream.Loop
-		if c.HasLog {
-			c.Policy = stream.Flush
-		}
-	case PolicyLoop:
-		c.Policy = stream.Loop
-	case PolicyUntilFull:
-		c.Policy = stream.UntilFull
+	case PolicyDefault, PolicyLoop, PolicyUntilFull:
 	case PolicyFlush:
-		if !c.HasLog {
+		if !logged {
 			return fmt.Errorf("%w: %w", errFlushOnly, syscall.EINVAL)
 		}
-		c.Policy = stream.Flush
 	default:
 		return fmt.Errorf("%w the stream: %w", errPolicy, syscall.EINVAL)
 	}
 	switch a.LogFullPolicy {
-	case PolicyDefault, PolicyLoop:
-		c.LogPolicy = stream.Loop
-	case PolicyUntilFull:
-		c.LogPolicy = stream.UntilFull
-	case PolicyAppend:
-		c.LogPolicy = stream.Append
+	case PolicyDefault, PolicyLoop, PolicyUntilFull, PolicyAppend:
 	default:
 		return fmt.Errorf("%w the log: %w", errPolicy, syscall.EINVAL)
 	}
-	switch a.Inheritance {
-	case InheritNone:
-	case InheritChildren:
-		c.Inherit = true
-	default:
+	if a.Inheritance > InheritChildren {
 		return fmt.Errorf("inheritance %d: %w", a.Inheritance, syscall.EINVAL)
 	}
 	return nil
@@ -213,7 +195,7 @@ func create(p sys.Proc, attr *Attr, log *os.File, by owner.Creator) (*Stream, er
 		return nil, err
 	}
 	if log != nil {
-		if k.dup, k.enterLog, err = owner.DupLog(log, k.cfg.LogPolicy); err != nil {
+		if k.dup, k.enterLog, err = owner.DupLog(log, k.cfg.LogFullPolicy); err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +232,7 @@ func (k *creation) make(p sys.Proc) (*Stream, error) {
 	if p.PID == 0 {
 		on, flags = sys.SelfProc(), registry.Child
 	}
-	if k.cfg.Inherit {
+	if k.cfg.Inheritance {
 		flags |= registry.Inherit
 	}
 	if err := k.openPage(on); err != nil {

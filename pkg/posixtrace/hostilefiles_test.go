@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -21,8 +22,11 @@ import (
 func craftedLog(t testing.TB, seal bool, change func(s *tracelog.Super)) []byte {
 	t.Helper()
 	s := &tracelog.Super{
-		CreateSec: 1795169520, Resolution: 1, StreamSize: 1 << 20, MaxData: 4096, StreamPolicy: tracelog.Flush,
-		LogPolicy: tracelog.Append, ChunkSize: chunk.MaxSize, PID: 7, Name: "name", Host: "host", Command: []string{"a", "b"},
+		Attributes: attr.Attributes{
+			Name: "name", CreateTime: attr.Time{Sec: 1795169520}, ClockResolution: 1, StreamFullPolicy: tracelog.Flush, StreamSize: 1 << 20,
+			MaxDataSize: 4096, LogFullPolicy: tracelog.Append,
+		},
+		ChunkSize: chunk.MaxSize, PID: 7, Host: "host", Command: []string{"a", "b"},
 	}
 	if change != nil {
 		change(s)
@@ -50,7 +54,7 @@ func FuzzWriteLog(f *testing.F) {
 	for _, seal := range []bool{true, false} {
 		f.Add(craftedLog(f, seal, nil), true)
 		f.Add(craftedLog(f, seal, func(s *tracelog.Super) {
-			s.Resolution, s.StreamSize, s.MaxData, s.LogSize, s.CreateSec = math.MaxUint64, math.MaxUint64, 1<<63, 1<<63-1, math.MinInt64
+			s.ClockResolution, s.StreamSize, s.MaxDataSize, s.LogSize, s.CreateTime.Sec = math.MaxUint64, math.MaxUint64, 1<<63, 1<<63-1, math.MinInt64
 		}), true)
 	}
 	fd, err := unix.MemfdCreate("fuzz", unix.MFD_CLOEXEC)

@@ -255,17 +255,7 @@ func (r *Reader) Attr() StreamAttr {
 	if r.log == nil {
 		return attrOf(r.c)
 	}
-	s := r.log.Super()
-	a := StreamAttr{
-		Name: s.Name, StreamFullPolicy: policy(uint8(s.StreamPolicy)), LogFullPolicy: policy(uint8(s.LogPolicy)),
-		StreamSize: int64(min(s.StreamSize, math.MaxInt64)), MaxDataSize: int(min(s.MaxData, math.MaxInt32)),
-		LogSize: int64(min(s.LogSize, math.MaxInt64)), GenerationVersion: s.Generation,
-		CreateTime: time.Unix(s.CreateSec, int64(s.CreateNsec)), ClockResolution: time.Duration(min(s.Resolution, math.MaxInt64)),
-	}
-	if s.Inherited {
-		a.Inheritance = InheritChildren
-	}
-	return a
+	return streamAttr(&r.log.Super().Attributes)
 }
 
 // Status returns the state of the stream: the current one of an active stream, else the one at the

@@ -272,7 +272,7 @@ func (s *Stream) Clear() error { return s.clearAround(func(discard func()) { dis
 // clearAround is tool.Clear.
 func (s *Stream) clearAround(around func(discard func())) error {
 	defer runtime.KeepAlive(s)
-	if !s.isClosed() && s.c.Mem.HasLog && s.log == nil && s.c.Mem.LogPolicy != stream.Append {
+	if !s.isClosed() && s.c.Mem.HasLog && s.log == nil && s.c.Mem.LogFullPolicy != stream.Append {
 		// Clear empties the log, too, and only the owner has the log.
 		const op = "posix_trace_clear"
 		err := s.waitServed(op, s.c.Mem.AskClear())

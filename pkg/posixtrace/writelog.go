@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/tracelog"
@@ -110,13 +111,11 @@ func (r *Reader) collectMaps() (end func()) {
 // super returns the superblock of the new log.
 func (r *Reader) super() *tracelog.Super {
 	a, o := r.Attr(), r.Origin()
+	stored := attr.FromPublic(&a)
+	stored.ClockResolution, stored.LogFullPolicy = max(stored.ClockResolution, 1), tracelog.Append
 	return &tracelog.Super{
-		CreateSec: a.CreateTime.Unix(), CreateNsec: uint32(a.CreateTime.Nanosecond()),
-		Clock: tracelog.ClockNanos, Resolution: uint64(max(a.ClockResolution, 1)),
-		StreamSize: uint64(a.StreamSize), MaxData: uint64(a.MaxDataSize), LogSize: uint64(a.LogSize),
-		StreamPolicy: tracelog.Policy(a.StreamFullPolicy), LogPolicy: tracelog.Append,
-		Inherited: a.Inheritance == InheritChildren, ChunkSize: chunk.MaxSize,
-		PID: uint32(o.PID), Owner: uint32(o.Owner), Name: a.Name, Generation: a.GenerationVersion,
+		Attributes: stored, Clock: tracelog.ClockNanos, ChunkSize: chunk.MaxSize,
+		PID: uint32(o.PID), Owner: uint32(o.Owner),
 		Host: o.Host, BootID: o.BootID, Command: o.Command,
 	}
 }

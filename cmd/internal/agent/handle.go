@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"math"
 	"sync"
 	"syscall"
 	"time"
@@ -125,6 +124,3 @@ func errnoOf(err error) syscall.Errno {
 	}
 	return no
 }
-
-// clamp returns n as an int64 that is not negative.
-func clamp(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

@@ -21,7 +21,6 @@ func (a *agent) open(c *call) {
 
 func (a *agent) opened(c *call) (uint64, error) {
 	dir := string(c.c.Data[wire.DirAt:min(wire.DirAt+c.length, len(c.c.Data))])
-	attr := *in[wire.Attributes](c)
 	var f *os.File
 	if c.op == wire.OpOpen || c.args[2] != 0 {
 		var err error
@@ -41,7 +40,11 @@ func (a *agent) opened(c *call) (uint64, error) {
 	if c.op == wire.OpOpen {
 		return a.openLog(f)
 	}
-	return a.create(int(int32(c.args[0])), &attr, c.args[1] != 0, f)
+	attr, err := tool.TakeAttr(c.c.Data[:], c.args[1])
+	if err != nil {
+		return 0, err
+	}
+	return a.create(int(int32(c.args[0])), &attr, f)
 }
 
 // use makes the controller's trace directory that of this process. A controller has one.
@@ -53,12 +56,8 @@ func (a *agent) use(dir string) {
 	}
 }
 
-func (a *agent) create(pid int, w *wire.Attributes, given bool, f *os.File) (uint64, error) {
-	var attr posixtrace.Attr
-	if given {
-		attr = fromWire(w)
-	}
-	s, err := a.by.Create(pid, &attr, f)
+func (a *agent) create(pid int, attr *posixtrace.Attr, f *os.File) (uint64, error) {
+	s, err := a.by.Create(pid, attr, f)
 	if err != nil {
 		return 0, err
 	}
@@ -135,33 +134,11 @@ func (a *agent) onStream(c *call, h *streamHandle) {
 	c.finish(err)
 }
 
-func fromWire(w *wire.Attributes) posixtrace.Attr {
-	size := int(min(w.MaxData, 1<<30))
-	a := posixtrace.Attr{
-		Name:             string(w.Name[:min(int(w.NameLength), len(w.Name))]),
-		Inheritance:      posixtrace.Inheritance(min(w.Inheritance, 255)),
-		StreamFullPolicy: posixtrace.FullPolicy(min(w.StreamPolicy, 255)),
-		LogFullPolicy:    posixtrace.FullPolicy(min(w.LogPolicy, 255)),
-		StreamSize:       clamp(w.StreamSize), LogSize: clamp(w.LogSize),
-	}
-	if w.MaxDataSet != 0 {
-		a.MaxDataSize = &size
-	}
-	return a
-}
-
 func (c *call) giveAttr(a posixtrace.StreamAttr, err error) error {
 	if err != nil {
 		return err
 	}
-	w := in[wire.Attributes](c)
-	*w = wire.Attributes{
-		Inheritance: uint32(a.Inheritance), StreamPolicy: uint32(a.StreamFullPolicy), LogPolicy: uint32(a.LogFullPolicy),
-		StreamSize: uint64(a.StreamSize), LogSize: uint64(a.LogSize), MaxData: uint64(a.MaxDataSize), MaxDataSet: 1,
-		CreatedSec: a.CreateTime.Unix(), CreatedNsec: int64(a.CreateTime.Nanosecond()), ClockRes: uint64(a.ClockResolution),
-	}
-	w.NameLength = uint32(copy(w.Name[:], a.Name))
-	w.VersionSize = uint32(copy(w.Generation[:], a.GenerationVersion))
+	tool.GiveAttr(c.c.Data[:], &a)
 	return nil
 }
 

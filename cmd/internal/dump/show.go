@@ -1,8 +1,12 @@
 package dump
 
 import (
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"time"
+	"unicode"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/table"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
@@ -12,6 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/status"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
 // showEach writes one object for each input: a table or a line of JSON.
@@ -47,17 +52,32 @@ func showEach(env *cli.Env, inputs []*input, opt *options, fields func(*input) (
 
 // attributeFields returns the attributes of a stream.
 func attributeFields(a posixtrace.StreamAttr, r *redact.Filter) (f output.Fields) {
-	f.Add("name", r.String(a.Name))
-	f.Add("create_time", a.CreateTime)
-	f.Add("generation_version", a.GenerationVersion)
-	f.Add("clock_resolution_ns", int64(a.ClockResolution))
-	f.Add("inheritance", a.Inheritance.String())
-	f.Add("stream_full_policy", a.StreamFullPolicy.String())
-	f.Add("stream_size", a.StreamSize)
-	f.Add("max_data_size", a.MaxDataSize)
-	f.Add("log_full_policy", a.LogFullPolicy.String())
-	f.Add("log_size", a.LogSize)
+	for name, v := range tool.Attributes(&a) {
+		key := key(name)
+		switch v := v.(type) {
+		case string:
+			f.Add(key, r.String(v))
+		case time.Duration:
+			f.Add(key+"_ns", int64(v))
+		case posixtrace.Inheritance, posixtrace.FullPolicy:
+			f.Add(key, fmt.Sprint(v))
+		default:
+			f.Add(key, v)
+		}
+	}
 	return f
+}
+
+// key returns the key of a member, such as log_size of LogSize.
+func key(member string) string {
+	var b strings.Builder
+	for i, c := range member {
+		if i > 0 && unicode.IsUpper(c) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(c))
+	}
+	return b.String()
 }
 
 func inputAttributes(in *input) (output.Fields, error) { return in.attributes(in.redact) }

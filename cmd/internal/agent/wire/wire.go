@@ -51,7 +51,7 @@ const OwnerDied = 1 << 30
 
 // Operations.
 const (
-	OpCreate      = 1  // Args: pid, attributes given, log given; Data: Attributes. Result: Trid
+	OpCreate      = 1  // Args: pid, the attributes set, log given; Data: the attributes. Result: Trid
 	OpStart       = 2  //
 	OpStop        = 3  //
 	OpClear       = 4  //
@@ -60,7 +60,7 @@ const (
 	OpGetFilter   = 7  // Data: the set
 	OpSetFilter   = 8  // Args: how; Data: the set
 	OpOpenID      = 9  // Data, Length: the name. Result: Args[0]
-	OpAttr        = 10 // Data: Attributes
+	OpAttr        = 10 // Data: the attributes
 	OpStatus      = 11 // Data: Status
 	OpName        = 12 // Args: id. Data, Length: the name
 	OpNextType    = 13 // Result: Args: id, 1 at the end
@@ -152,24 +152,6 @@ type Item struct {
 	Nanos      int64
 	Span       uint64
 	Parent     uint64
-}
-
-// Attributes holds the attributes of a stream.
-type Attributes struct {
-	NameLength   uint32
-	Inheritance  uint32
-	StreamPolicy uint32 // 0: the default
-	LogPolicy    uint32
-	StreamSize   uint64 // 0: the default
-	LogSize      uint64
-	MaxData      uint64 // with MaxDataSet
-	MaxDataSet   uint32
-	VersionSize  uint32
-	CreatedSec   int64
-	CreatedNsec  int64
-	ClockRes     uint64
-	Name         [NameSize]byte
-	Generation   [NameSize]byte
 }
 
 // Status is posixtrace.Status.

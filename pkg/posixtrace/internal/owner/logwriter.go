@@ -43,14 +43,14 @@ type logWriter struct {
 
 // DupLog duplicates the application's descriptor, whose file must suit the policy. enter enters the file
 // into a configuration.
-func DupLog(log *os.File, policy uint8) (dup *os.File, enter func(*stream.Config), err error) {
+func DupLog(log *os.File, policy tracelog.Policy) (dup *os.File, enter func(*stream.Config), err error) {
 	dup, err = sys.DupForWriting(log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("log: %w", err)
 	}
 	st, err := sys.Fstat(dup)
 	if err == nil {
-		err = tracelog.Suits(dup, tracelog.Policy(policy))
+		err = tracelog.Suits(dup, policy)
 	}
 	if err != nil {
 		dup.Close()
@@ -70,12 +70,8 @@ func newSuper(c *conn.Conn) *tracelog.Super {
 	m := c.Mem
 	host, _ := os.Hostname()
 	return &tracelog.Super{
-		ID: m.ID, CreateSec: m.CreatedAt / 1e9, CreateNsec: uint32(m.CreatedAt % 1e9),
-		Clock: tracelog.ClockAnchors, Resolution: uint64(m.ClockRes),
-		StreamSize: uint64(m.MinSize), MaxData: uint64(m.MaxData), LogSize: uint64(m.LogMax),
-		StreamPolicy: tracelog.Policy(m.Policy), LogPolicy: tracelog.Policy(m.LogPolicy), Inherited: m.Inherit,
-		ChunkSize: uint32(m.ChunkSize), PID: m.Target().PID,
-		Owner: m.Owner().PID, OwnerStart: m.Owner().Start, Name: m.Name, Generation: m.GenVersion,
+		Attributes: m.Attributes, ID: m.ID, Clock: tracelog.ClockAnchors, ChunkSize: uint32(m.ChunkSize),
+		PID: m.Target().PID, Owner: m.Owner().PID, OwnerStart: m.Owner().Start,
 		Host: host, BootID: m.BootID, StreamPath: c.Path, Command: c.Command(),
 	}
 }

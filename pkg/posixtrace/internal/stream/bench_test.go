@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -24,7 +25,7 @@ func newMem(t testing.TB, size int64, policy uint8) *Mem {
 	words := make([]atomic.Uint64, g.Size/8+8)
 	p := unsafe.Pointer(&words[0])
 	b := unsafe.Slice((*byte)(p), g.Size)
-	m, err := Format(b, &Config{Geometry: g, ID: 1, MaxData: 1024, Policy: policy, Clock: clock, Creator: sys.SelfProc()}, true)
+	m, err := Format(b, &Config{Geometry: g, ID: 1, Attributes: attributes(1024, policy), Clock: clock, Creator: sys.SelfProc()}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,4 +91,9 @@ func BenchmarkRead(b *testing.B) {
 			r = m.Snapshot()
 		}
 	}
+}
+
+// attributes returns those of a stream that keeps so much data of an event.
+func attributes(maxData int, policy uint8) attr.Attributes {
+	return attr.Attributes{Name: "x", MaxDataSize: uint64(maxData), StreamFullPolicy: attr.Policy(policy)}
 }

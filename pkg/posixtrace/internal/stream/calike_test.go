@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -303,13 +304,16 @@ func TestCAttachIsLikeGo(t *testing.T) {
 	n := tracetest.Scale(200, 5000, 20000)
 	for range n {
 		b := victimStream(t, Loop)
-		to := b[:int(unsafe.Offsetof(header{}.name))]
+		to := b[:int(unsafe.Offsetof(header{}.logPath))]
 		switch rng.IntN(4) {
 		case 0: // as it is
 		case 1:
 			to[rng.IntN(len(to))] ^= 1 << rng.IntN(8)
 		default:
-			at := int(unsafe.Offsetof(header{}.chunkSize)) + 4*rng.IntN(30)
+			at := int(unsafe.Offsetof(header{}.chunkSize)) + 4*rng.IntN(20)
+			if rng.IntN(2) == 0 {
+				at = int(unsafe.Offsetof(header{}.attributes)) + 8*rng.IntN(len(attr.Block{}))
+			}
 			binary.LittleEndian.PutUint32(to[at:], []uint32{0, 1, 2, 65, 4096, 1 << 17, 1 << 31}[rng.IntN(7)])
 		}
 		copy(b[unsafe.Offsetof(header{}.state):], make([]byte, 8)) // it does not run, so nothing else is in it

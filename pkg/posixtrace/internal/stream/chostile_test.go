@@ -87,7 +87,7 @@ func TestCFuzzedStreamsAreHarmless(t *testing.T) {
 		start, err := strconv.Unquote(strings.TrimSuffix(strings.TrimSpace(quoted), ")"))
 		tracetest.OK(t, name, err)
 		b := victimStream(t, UntilFull)
-		copy(b[:unsafe.Offsetof(header{}.name)], start)
+		copy(b[:unsafe.Offsetof(header{}.logPath)], start)
 		h.exercise(b)
 	}
 	base := uint64(time.Now().UnixNano())

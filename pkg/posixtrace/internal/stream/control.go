@@ -287,7 +287,7 @@ func (m *Mem) Clear() {
 	}
 	h := m.h
 	h.clears.Add(1)
-	if m.LogPolicy != Append {
+	if m.LogFullPolicy != Append {
 		m.stepFlushStop(onClear, 0) // the log is emptied, too
 	}
 	h.failTick.Store(0)

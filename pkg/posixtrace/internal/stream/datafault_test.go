@@ -58,7 +58,7 @@ func TestDataFaultLeavesNoBusyChunk(t *testing.T) {
 				if !ok {
 					t.Fatal("Measure")
 				}
-				m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, MaxData: largest, Policy: Loop}, true)
+				m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, Attributes: attributes(largest, Loop)}, true)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,7 +21,7 @@ func TestFlippedBitsAreHarmless(t *testing.T) {
 	setPatience(t, forLongStops)
 	g, _ := Measure(16<<10, 256, 2)
 	b := guarded(t, int(g.Size))[:g.Size]
-	m, err := Format(b, &Config{Geometry: g, ID: 1, MaxData: 256, Policy: Loop, Creator: sys.SelfProc(), HasLog: true}, false)
+	m, err := Format(b, &Config{Geometry: g, ID: 1, Attributes: attributes(256, Loop), Creator: sys.SelfProc(), HasLog: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"unsafe"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 )
 
 // Peek reads the constants of a stream of another version, and trusts no length in them.
@@ -11,9 +13,10 @@ func TestPeek(t *testing.T) {
 	b := make([]byte, headerSize)
 	h := (*header)(unsafe.Pointer(&b[0]))
 	h.magic, h.version, h.id = magic, version+1, 7
-	h.nameLen, h.logPathLen = uint32(copy(h.name[:], "ci")), uint32(copy(h.logPath[:], "/a.trace"))
-	h.createdAt, h.pidns = 5, 6
-	want := Config{Name: "ci", LogPath: "/a.trace", CreatedAt: 5, PIDNS: 6}
+	known := attr.Attributes{Name: "ci", CreateTime: attr.Time{Nsec: 5}}
+	h.attributes = known.Block()
+	h.logPathLen, h.pidns = uint32(copy(h.logPath[:], "/a.trace")), 6
+	want := Config{Attributes: known, LogPath: "/a.trace", PIDNS: 6}
 	if f, ok := Peek(b); !ok || !f.Known || f.ID != 7 || !errors.Is(f.Err, ErrForeign) || f.Config != want {
 		t.Errorf("Peek = %+v, %v", f, ok)
 	}
@@ -23,9 +26,9 @@ func TestPeek(t *testing.T) {
 			t.Errorf("%s: Peek = %+v, %v", what, f, ok)
 		}
 	}
-	h.nameLen = uint32(len(h.name))
+	h.attributes[0] = 256
 	unknown("a name that is too long")
-	h.nameLen, h.logPathLen = 2, 1<<31
+	h.attributes[0], h.logPathLen = 2, 1<<31
 	unknown("a path that is too long")
 	h.logPathLen = 8
 	for b = b[:PeekSize-1]; len(b) >= int(unsafe.Sizeof(stable{})); b = b[:len(b)/2] {

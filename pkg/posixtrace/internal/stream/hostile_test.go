@@ -38,7 +38,7 @@ func victimStream(t testing.TB, policy uint8) []byte {
 	t.Helper()
 	g, _ := Measure(8<<10, 256, 2)
 	b := guarded(t, int(g.Size))[:g.Size]
-	m, err := Format(b, &Config{Geometry: g, ID: 1, MaxData: 256, Policy: policy, Creator: sys.SelfProc(), HasLog: true, Name: "x"}, false)
+	m, err := Format(b, &Config{Geometry: g, ID: 1, Attributes: attributes(256, policy), Creator: sys.SelfProc(), HasLog: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func spoil(b, edits []byte) {
 		var from, n int
 		switch off & 7 {
 		case 0:
-			from, n = 0, int(unsafe.Offsetof(m.name))
+			from, n = 0, int(unsafe.Offsetof(m.logPath))
 		case 1, 2:
 			from, n = int(unsafe.Offsetof(m.state)), headerSize-int(unsafe.Offsetof(m.state))
 		case 3, 4, 5:
@@ -207,10 +207,10 @@ func FuzzStream(f *testing.F) {
 func FuzzAttach(f *testing.F) {
 	setPatience(f, forLongStops)
 	b := victimStream(f, Loop)
-	f.Add(b[:400])
+	f.Add(b[:unsafe.Offsetof(header{}.logPath)])
 	f.Fuzz(func(t *testing.T, start []byte) {
 		b := victimStream(t, UntilFull)
-		copy(b[:unsafe.Offsetof(header{}.name)], start)
+		copy(b[:unsafe.Offsetof(header{}.logPath)], start)
 		exercise(t, b)
 	})
 }

@@ -186,7 +186,7 @@ func killStream(t testing.TB, policy uint8, size int64) (string, *Mem, []oracle)
 	if sys.TrustTicks() {
 		clock = ClockTicks
 	}
-	if _, err := Format(b, &Config{Geometry: g, ID: 1, MaxData: 1024, Policy: policy, Clock: clock, Creator: sys.SelfProc()}, false); err != nil {
+	if _, err := Format(b, &Config{Geometry: g, ID: 1, Attributes: attributes(1024, policy), Clock: clock, Creator: sys.SelfProc()}, false); err != nil {
 		t.Fatal(err)
 	}
 	m, all, err := openShared(dir)

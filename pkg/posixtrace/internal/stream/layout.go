@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -122,28 +123,17 @@ type fixed struct {
 	places     uint32 // how many chunks writers may own at once
 	opens      uint32 // how many open chunks there are
 	clock      uint32
-	clockRes   uint32 // ns
-	createdAt  int64  // ns since the epoch
-	mono       uint64 // CLOCK_MONOTONIC at that time
-	minSize    uint64
-	logMax     uint64
-	maxData    uint32
-	policy     uint8
-	logPolicy  uint8
-	inherit    uint8
-	hasLog     uint8 // 1: it has a log, 2: in a regular file
+	hasLog     uint32 // 1: it has a log, 2: in a regular file
+	mono       uint64 // CLOCK_MONOTONIC when it was created
 	logDev     uint64
 	logIno     uint64
 	creator    uint64 // packed identity
 	pidns      uint64 // pid namespace of all pids in the file
 	bornTick   uint64 // boot time at creation, in the unit of process start times
-	nameLen    uint32
 	logPathLen uint32
 	cmdLen     uint32
-	versionLen uint32
 	bootID     [40]byte
-	genVersion [64]byte
-	name       [256]byte
+	attributes attr.Block
 	logPath    [4096]byte
 	cmd        [1024]byte
 }

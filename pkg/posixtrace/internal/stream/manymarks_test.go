@@ -18,7 +18,7 @@ func TestFlushDividesManyMarks(t *testing.T) {
 	g := Geometry{ChunkSize: 4096, Chunks: chunks, Places: 4, Opens: 2, MinSize: 64 << 10, Size: size}
 	words := make([]atomic.Uint64, size/8+8)
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
-	m, err := Format(b, &Config{Geometry: g, ID: 1, MaxData: 1024, Policy: Loop, Creator: sys.SelfProc()}, true)
+	m, err := Format(b, &Config{Geometry: g, ID: 1, Attributes: attributes(1024, Loop), Creator: sys.SelfProc()}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func (t *Maps) find(addr uint64) (i int, p *Mapping) {
 // put notes on mappings before events.
 func (w *Writer) NoteMaps(t *Maps) {
 	w.maps = t
-	w.mapsOnce = w.m.HasLog && w.m.Policy != Loop && w.m.LogPolicy != Loop
+	w.mapsOnce = w.m.HasLog && w.m.Policy != Loop && w.m.LogFullPolicy != Loop
 	for i := range w.mask + 1 {
 		w.forgetMaps(w.shard(i))
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync/atomic"
 	"time"
 	"unsafe"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -20,43 +22,37 @@ var magic = [8]byte{'P', 'T', 'S', 'T', 'R', 'E', 'A', 'M'}
 // (INH-15).
 const version = 1 | bits.UintSize<<16
 
-// Policies of streams and logs, as stored.
+// Policies of streams and logs.
 const (
-	Loop      = 1
-	UntilFull = 2
-	Flush     = 3
-	Append    = 4
+	Loop      = attr.Loop
+	UntilFull = attr.UntilFull
+	Flush     = attr.Flush
+	Append    = attr.Append
 )
 
 // Config is everything in a stream that never changes.
 type Config struct {
 	Geometry
-	ID         uint64
-	Name       string
-	MaxData    int
-	Policy     uint8
-	Inherit    bool
-	HasLog     bool
-	LogFile    bool // and it is a regular file
-	LogPolicy  uint8
-	LogMax     int64
-	LogPath    string
-	LogDev     uint64
-	LogIno     uint64
-	Creator    sys.Proc
-	PIDNS      uint64 // pid namespace of all pids
-	BootID     string
-	GenVersion string
-	Command    string // NUL-separated
-	Clock      uint32
-	ClockRes   uint32 // ns
-	CreatedAt  int64
+	attr.Attributes
+	ID      uint64
+	HasLog  bool
+	LogFile bool // and it is a regular file
+	LogPath string
+	LogDev  uint64
+	LogIno  uint64
+	Creator sys.Proc
+	PIDNS   uint64 // pid namespace of all pids
+	BootID  string
+	Command string // NUL-separated
+	Clock   uint32
 }
 
 // Mem is a stream's file in memory. Its geometry was checked once and is
 // never read again from the shared part.
 type Mem struct {
 	Config
+	Policy  uint8 // StreamFullPolicy and MaxDataSize, for the path of an event
+	MaxData int
 	b       []byte
 	h       *header
 	private bool // on the heap, for the race detector
@@ -76,15 +72,13 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	h.version, h.headerSize, h.size = version, uint32(headerSize), uint64(cfg.Size)
 	h.chunkSize, h.chunks = uint32(cfg.ChunkSize), uint32(cfg.Chunks)
 	h.places, h.opens = uint32(cfg.Places), uint32(cfg.Opens)
-	h.clock, h.clockRes = cfg.Clock, cfg.ClockRes
-	h.id, h.minSize, h.logMax = cfg.ID, uint64(cfg.MinSize), uint64(cfg.LogMax)
-	h.maxData, h.policy, h.logPolicy = uint32(cfg.MaxData), cfg.Policy, cfg.LogPolicy
-	h.inherit, h.hasLog = b2u(cfg.Inherit), b2u(cfg.HasLog)+b2u(cfg.LogFile)
+	h.id, h.clock, h.hasLog = cfg.ID, cfg.Clock, uint32(b2u(cfg.HasLog)+b2u(cfg.LogFile))
 	h.logDev, h.logIno, h.creator = cfg.LogDev, cfg.LogIno, cfg.Creator.Pack()
-	h.nameLen = uint32(copy(h.name[:255], cfg.Name))
+	a := cfg.Attributes
+	a.StreamSize = uint64(cfg.MinSize)
+	h.attributes = a.Block()
 	h.logPathLen = uint32(copy(h.logPath[:], cfg.LogPath))
 	h.cmdLen = uint32(copy(h.cmd[:], cfg.Command))
-	h.versionLen = uint32(copy(h.genVersion[:], cfg.GenVersion))
 	copy(h.bootID[:], cfg.BootID)
 	h.pidns = cfg.PIDNS
 	h.owner.Store(h.creator)
@@ -101,9 +95,10 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	// The first clock anchor: the wall clock at creation. From here on it is
 	// CLOCK_MONOTONIC that counts, so that time never runs backwards.
 	tick, mono := m.pair()
-	h.createdAt, h.mono = sys.WallAt(mono), mono
-	m.CreatedAt = h.createdAt
-	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: h.createdAt})
+	now := sys.WallAt(mono)
+	m.CreateTime, h.mono = attr.TimeOf(time.Unix(0, now)), mono
+	h.attributes = m.Block()
+	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: now})
 	return m, nil
 }
 
@@ -147,32 +142,34 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		return nil, foreign(&h.stable)
 	}
 	m := &Mem{b: b, h: shared, private: private}
+	a, ok := h.attributes.Attributes()
 	g := Geometry{
 		ChunkSize: int(h.chunkSize), Chunks: int(h.chunks), Places: int(h.places), Opens: int(h.opens),
-		MinSize: int64(h.minSize), Size: int64(h.size),
+		MinSize: int64(a.StreamSize), Size: int64(h.size),
 	}
 	if g.Size > int64(len(b)) {
 		return nil, fmt.Errorf("file of %d bytes, not %d: %w", len(b), g.Size, ErrShort)
 	}
-	maxData := int(h.maxData)
+	if !ok || a.MaxDataSize > chunk.MaxData {
+		return nil, fmt.Errorf("header: attributes out of range: %w", ErrFormat)
+	}
+	maxData := int(a.MaxDataSize)
 	if g.Size != int64(len(b)) ||
 		g.ChunkSize < 4096 || g.ChunkSize > chunk.MaxSize || g.ChunkSize&(g.ChunkSize-1) != 0 ||
 		g.Chunks < 2 || g.Chunks > maxFile/4096 ||
 		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize)+int64(pendingSize(maxData)) != g.Size ||
 		g.Places < 1 || g.Places > maxPlaces || g.Opens < 1 || g.Opens > maxOpens ||
-		maxData > chunk.MaxData || chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
-		h.nameLen > 255 || h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) ||
-		h.versionLen > uint32(len(h.genVersion)) || h.clock > ClockTicks {
+		chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
+		h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) || h.clock > ClockTicks {
 		return nil, fmt.Errorf("header: sizes out of range: %w", ErrFormat)
 	}
 	m.Config = Config{
-		Geometry: g, ID: h.id, Name: string(h.name[:h.nameLen]), MaxData: maxData,
-		Policy: h.policy, Inherit: h.inherit != 0, HasLog: h.hasLog != 0, LogFile: h.hasLog > 1, LogPolicy: h.logPolicy,
-		LogMax: int64(h.logMax), LogPath: string(h.logPath[:h.logPathLen]), LogDev: h.logDev, LogIno: h.logIno,
+		Geometry: g, Attributes: a, ID: h.id, HasLog: h.hasLog != 0, LogFile: h.hasLog > 1,
+		LogPath: string(h.logPath[:h.logPathLen]), LogDev: h.logDev, LogIno: h.logIno,
 		Creator: sys.Unpack(h.creator), PIDNS: h.pidns, BootID: string(bytes.TrimRight(h.bootID[:], "\x00")),
-		GenVersion: string(h.genVersion[:h.versionLen]), Command: string(h.cmd[:h.cmdLen]),
-		Clock: h.clock, ClockRes: h.clockRes, CreatedAt: h.createdAt,
+		Command: string(h.cmd[:h.cmdLen]), Clock: h.clock,
 	}
+	m.Policy, m.MaxData = uint8(min(a.StreamFullPolicy, math.MaxUint8)), maxData
 	m.ages = unsafe.Slice((*atomic.Uint64)(unsafe.Pointer(&b[agesOffset()])), g.Chunks)
 	m.freeMap = unsafe.Slice((*atomic.Uint64)(unsafe.Pointer(&b[freeOffset(g.Chunks)])), (g.Chunks+63)/64)
 	m.desc = unsafe.Pointer(&b[descOffset(g.Chunks)])
@@ -213,12 +210,13 @@ func Peek(b []byte) (f Foreign, ok bool) {
 		return f, true
 	}
 	h := *(*fixed)(unsafe.Pointer(&b[unsafe.Offsetof(header{}.fixed)]))
-	if h.nameLen > uint32(len(h.name)-1) || h.logPathLen > uint32(len(h.logPath)) {
+	a, ok := h.attributes.Attributes()
+	if !ok || h.logPathLen > uint32(len(h.logPath)) {
 		return f, true
 	}
 	f.Known = true
-	f.Name, f.LogPath = string(h.name[:h.nameLen]), string(h.logPath[:h.logPathLen])
-	f.CreatedAt, f.PIDNS = h.createdAt, h.pidns
+	f.Name, f.CreateTime = a.Name, a.CreateTime // the first two, which all versions have there
+	f.LogPath, f.PIDNS = string(h.logPath[:h.logPathLen]), h.pidns
 	return f, true
 }
 
@@ -332,4 +330,4 @@ func (m *Mem) SetHeld(on bool) { m.h.held.Store(uint32(b2u(on))) }
 func (m *Mem) BornTick() uint64 { return m.h.bornTick }
 
 // Created is the stream's creation time.
-func (m *Mem) Created() time.Time { return time.Unix(0, m.CreatedAt) }
+func (m *Mem) Created() time.Time { return m.CreateTime.Time() }

@@ -16,7 +16,7 @@ func TestSpareKeepsHeaderAndBusyChunks(t *testing.T) {
 		if !ok {
 			t.Fatal(size)
 		}
-		m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, MaxData: 256, Policy: Loop, Creator: sys.SelfProc()}, true)
+		m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, Attributes: attributes(256, Loop), Creator: sys.SelfProc()}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

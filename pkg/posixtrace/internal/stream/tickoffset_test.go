@@ -39,7 +39,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	m.h.nanchors.Store(0)
 	tick, mono := m.pair()
 	m.h.mono = mono
-	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: m.h.createdAt})
+	m.addAnchor(chunk.ClockAnchor{Tick: tick, Nanos: m.Created().UnixNano()})
 	w, short := newWriter(t, m, 1), newWriter(t, m, 1)
 	short.Short()
 	m.Start(w, Event{})

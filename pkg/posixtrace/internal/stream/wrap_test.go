@@ -420,7 +420,7 @@ func TestLargestChunk(t *testing.T) {
 		t.Fatalf("no chunk is that large: %+v", g)
 	}
 	for _, sites := range []bool{false, true} {
-		m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, MaxData: chunk.MaxData, Policy: Loop, Creator: sys.SelfProc()}, true)
+		m, err := Format(make([]byte, g.Size), &Config{Geometry: g, ID: 1, Attributes: attributes(chunk.MaxData, Loop), Creator: sys.SelfProc()}, true)
 		if err != nil {
 			t.Fatal(err)
 		}

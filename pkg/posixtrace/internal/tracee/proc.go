@@ -87,7 +87,7 @@ func InheritByName(p *Proc) error {
 		return err
 	}
 	defer c.Release()
-	if !c.Mem.Inherit || c.Dir.Path() != p.Dir.Path() || c.Dead() ||
+	if !c.Mem.Inheritance || c.Dir.Path() != p.Dir.Path() || c.Dead() ||
 		c.Mem.BornTick() > p.Page.Proc().Start {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
@@ -224,8 +225,8 @@ func TestClaimedSizesAllocateNothing(t *testing.T) {
 	for _, slots := range []uint32{2, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 		for _, size := range []uint64{1<<31 - 1, 1 << 31, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1} {
 			l := newBomb(t, func(s *Super) {
-				s.LogPolicy, s.Slots, s.ChunkSize = Loop, slots, chunk.MaxSize
-				s.LogSize, s.MaxData, s.StreamSize, s.Resolution = size, size, size, size
+				s.LogFullPolicy, s.Slots, s.ChunkSize = Loop, slots, chunk.MaxSize
+				s.LogSize, s.MaxDataSize, s.StreamSize, s.ClockResolution = size, size, size, attr.Duration(size)
 			})
 			l.reserve(4096)
 			try(l.b)

@@ -78,7 +78,7 @@ func (c *Counts) clear() {
 // are not what the header says and the counts are void.
 func (r *Reader) countBlock(c *Counts, h *header, p []byte) bool {
 	s := &c.src
-	s.reset(h, p, r.super.LogPolicy == Loop)
+	s.reset(h, p, r.super.LogFullPolicy == Loop)
 	var rec chunk.Record
 	total, first, latest := 0, ^uint64(0), uint64(0)
 	for last := uint64(0); ; {

@@ -18,7 +18,7 @@ func smallLog(t testing.TB, p Policy) (log []byte, blocks []block, ends []int64)
 	var m memory
 	s := superFor(p)
 	s.ChunkSize, s.LogSize = 256, 5*256
-	s.Command, s.StreamPath, s.Generation = nil, "", ""
+	s.Command, s.StreamPath, s.GenerationVersion = nil, "", ""
 	w, err := create(&m, s)
 	must(t, err)
 	for i := range 5 {

@@ -31,7 +31,7 @@ func (r *Reader) Extend(size int64) (ok bool, err error) {
 		return false, nil // the log was cleared
 	}
 	r.fault = nil
-	if r.super.LogPolicy == Loop {
+	if r.super.LogFullPolicy == Loop {
 		if ok, err := w.extendSlots(); !ok {
 			return false, err
 		}
@@ -61,7 +61,7 @@ func (w *walkSource) extends(size int64) bool {
 	if at.at == 0 || size < at.end {
 		return false
 	}
-	return w.r.super.LogPolicy != Loop || at.slotSeq != 0
+	return w.r.super.LogFullPolicy != Loop || at.slotSeq != 0
 }
 
 // extendSlots finds the slots that were written since.

@@ -229,10 +229,10 @@ func TestStatusOfUnfinished(t *testing.T) {
 // Create refuses what cannot be a log before it writes anything.
 func TestCreateRefuses(t *testing.T) {
 	for name, change := range map[string]func(*Super){
-		"policy":     func(s *Super) { s.LogPolicy = 9 },
+		"policy":     func(s *Super) { s.LogFullPolicy = 9 },
 		"chunk size": func(s *Super) { s.ChunkSize = chunk.MaxSize + 1 },
 		"no chunk":   func(s *Super) { s.ChunkSize = 0 },
-		"time":       func(s *Super) { s.CreateNsec = 1e9 },
+		"time":       func(s *Super) { s.CreateTime.Nsec = 1e9 },
 		"clock":      func(s *Super) { s.Clock = 2 },
 		"long name":  func(s *Super) { s.Name = string(make([]byte, 1<<16)) },
 		"names":      func(s *Super) { s.Name = string(make([]byte, 65000)); s.Host = s.Name },

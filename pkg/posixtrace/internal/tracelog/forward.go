@@ -152,7 +152,7 @@ func (f *forwardSource) payload(h *header, buf []byte) ([]byte, error) {
 // more reads up to the end of the next group, or of the log. Only a failure to read is an error.
 func (f *forwardSource) more() error {
 	r := f.r
-	loop := r.super.LogPolicy == Loop
+	loop := r.super.LogFullPolicy == Loop
 	if loop && f.last == 0 {
 		err := f.loopArea()
 		r.takeAnchors(&f.copies)

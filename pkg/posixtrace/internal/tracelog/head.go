@@ -124,7 +124,7 @@ func (l *contents) takeAnchors(c *copies) {
 // is another one. In an unfinished log the recorder may have been writing them.
 func (l *contents) takeTypes(c *copies) {
 	fault := c.types.fault
-	if l.super.LogPolicy == Loop && fault == nil {
+	if l.super.LogFullPolicy == Loop && fault == nil {
 		at := l.super.namesAt()
 		if c.types.p == nil {
 			if len(l.types) > 0 {
@@ -159,7 +159,7 @@ func (c *copies) missingTypes(known func(TypeDef) bool) []TypeDef {
 // writeHead writes as many types as fit into the head, over those in it. If that write is torn, the
 // types behind the slots are whole.
 func (w *Writer) writeHead() error {
-	if w.super.LogPolicy != Loop || w.headDone == len(w.types) {
+	if w.super.LogFullPolicy != Loop || w.headDone == len(w.types) {
 		return nil
 	}
 	var b []byte

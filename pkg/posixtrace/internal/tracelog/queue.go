@@ -40,7 +40,7 @@ func (w *Writer) SetQueue(limit int) { w.queue.limit = limit }
 func (w *Writer) Space(n int) []byte {
 	q := &w.queue
 	out, ok := w.out.(extender)
-	if at := len(q.buf) + headerSize; ok && at+n <= q.limit && w.super.LogPolicy != Loop && out.extends(w.pos) {
+	if at := len(q.buf) + headerSize; ok && at+n <= q.limit && w.super.LogFullPolicy != Loop && out.extends(w.pos) {
 		if cap(q.buf) < q.limit {
 			q.buf = append(make([]byte, 0, q.limit), q.buf...)
 		}

@@ -55,7 +55,7 @@ func OpenFile(f io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	r := newReader(b.super)
-	loop := b.super.LogPolicy == Loop
+	loop := b.super.LogFullPolicy == Loop
 	if loop {
 		if err := b.readCopies(); err != nil {
 			return nil, err
@@ -139,7 +139,7 @@ func (r *Reader) advance(wait bool) (bool, error) {
 
 // addBlock adds a block of events whose checksum is right to the merge.
 func (r *Reader) addBlock(s *openBlock, off int64, h *header, p []byte) {
-	if err := s.load(h, p, r.super.LogPolicy == Loop, r.Maps); err != nil {
+	if err := s.load(h, p, r.super.LogFullPolicy == Loop, r.Maps); err != nil {
 		r.damage(off, "events", err)
 	}
 	if s.left == 0 {
@@ -153,7 +153,7 @@ func (r *Reader) addBlock(s *openBlock, off int64, h *header, p []byte) {
 // blocks behind it.
 func (r *Reader) damageAt(off int64, k Kind, seq uint64, err error) {
 	r.damage(off, k.String(), err)
-	if r.super.LogPolicy != Loop && seq < r.cut {
+	if r.super.LogFullPolicy != Loop && seq < r.cut {
 		r.cut = seq
 		r.merge.drop(seq)
 	}

@@ -67,7 +67,7 @@ func Resume(f *os.File) (*Writer, *Recovered, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err := newSink(f, b.super.LogPolicy)
+	out, err := newSink(f, b.super.LogFullPolicy)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	}
 	w := &Writer{out: out, super: *b.super, fill: filling{slot: -1}}
 	rec := &Recovered{Super: &w.super, chunks: chunkSet{}}
-	loop := w.super.LogPolicy == Loop
+	loop := w.super.LogFullPolicy == Loop
 	if loop {
 		if err := w.resumeSlots(b, rec); err != nil {
 			return nil, nil, err
@@ -105,7 +105,7 @@ func resume(b *blocks, out sink) (*Writer, *Recovered, error) {
 	}
 	w.pos, w.seq = end, w.seq+1
 	w.typesDone, w.anchorsDone = len(w.types), len(w.anchors)
-	if w.super.LogPolicy == Loop {
+	if w.super.LogFullPolicy == Loop {
 		w.anchorsDone = 0 // write both areas before anything else
 		for _, d := range b.copies.missingTypes(func(d TypeDef) bool { return w.known.Has(d.ID) }) {
 			w.known.Add(d.ID)

@@ -102,7 +102,7 @@ var errReplaced = errors.New("replaced by its recorder")
 
 // read reads the block that d describes, and no other.
 func (f *fileBlocks) read(d *blockRef, buf []byte) (h header, p []byte, err error) {
-	if f.r.super.LogPolicy == Loop {
+	if f.r.super.LogFullPolicy == Loop {
 		h, p, err = f.b.slotOf(d, buf)
 	} else {
 		h, p, err = f.b.block(d.off, buf)
@@ -124,7 +124,7 @@ func (f *fileBlocks) read(d *blockRef, buf []byte) (h header, p []byte, err erro
 // endCopies is takeTypes for a log in a file.
 func (f *fileBlocks) endCopies() error {
 	r := f.r
-	if r.sealed && r.super.LogPolicy == Loop && !f.b.copies.whole() {
+	if r.sealed && r.super.LogFullPolicy == Loop && !f.b.copies.whole() {
 		// Its recorder may have been writing them, and have finished the log meanwhile.
 		if err := f.b.readCopies(); err != nil {
 			return err

@@ -6,29 +6,20 @@ import (
 	"fmt"
 	"hash/crc32"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// Policy is a full policy, numbered as in the public package.
-type Policy uint8
+// Policy is a full policy.
+type Policy = attr.Policy
 
 // The policies.
 const (
-	Loop      Policy = 1
-	UntilFull Policy = 2
-	Flush     Policy = 3
-	Append    Policy = 4
+	Loop      Policy = attr.Loop
+	UntilFull Policy = attr.UntilFull
+	Flush     Policy = attr.Flush
+	Append    Policy = attr.Append
 )
-
-var policyNames = [...]string{"default", "loop", "until-full", "flush", "append"}
-
-// String returns the name of the policy.
-func (p Policy) String() string {
-	if int(p) < len(policyNames) {
-		return policyNames[p]
-	}
-	return fmt.Sprintf("policy %d", uint8(p))
-}
 
 // ClockKind is how the ticks of a log become time.
 type ClockKind uint32
@@ -41,29 +32,19 @@ const (
 
 // Super is the superblock: the description of a log.
 type Super struct {
-	Minor        uint16 // minor version of the format; a log that is written has minor
-	ID           uint64 // random; 0 lets Create choose one
-	CreateSec    int64
-	CreateNsec   uint32
-	Clock        ClockKind
-	Resolution   uint64 // of the clock, in nanoseconds
-	StreamSize   uint64 // stream-min-size
-	MaxData      uint64 // max-data-size
-	LogSize      uint64 // log-max-size
-	StreamPolicy Policy
-	LogPolicy    Policy
-	Inherited    bool
-	ChunkSize    uint32 // bounds the chunks of the log
-	Slots        uint32 // of a Loop log; computed by Create
-	PID          uint32 // the traced process
-	Owner        uint32 // the process whose death shuts the stream down
-	OwnerStart   uint64 // its start time, which distinguishes it from a later process
-	Name         string // trace-name
-	Generation   string // generation-version
-	Host         string
-	BootID       string
-	StreamPath   string   // the stream's file, from which the log can be completed
-	Command      []string // of the owner; cut to what the superblock can hold
+	attr.Attributes
+	Minor      uint16 // minor version of the format; a log that is written has minor
+	ID         uint64 // random; 0 lets Create choose one
+	Clock      ClockKind
+	ChunkSize  uint32 // bounds the chunks of the log
+	Slots      uint32 // of a Loop log; computed by Create
+	PID        uint32 // the traced process
+	Owner      uint32 // the process whose death shuts the stream down
+	OwnerStart uint64 // its start time, which distinguishes it from a later process
+	Host       string
+	BootID     string
+	StreamPath string   // the stream's file, from which the log can be completed
+	Command    []string // of the owner; cut to what the superblock can hold
 
 	size int64 // of the encoded superblock
 }
@@ -88,7 +69,7 @@ func (s *Super) anchorsAt() int64 { return s.slotAt(int(s.Slots)) }
 
 // tailAt is the offset of the first block in sequence.
 func (s *Super) tailAt() int64 {
-	if s.LogPolicy != Loop {
+	if s.LogFullPolicy != Loop {
 		return s.size
 	}
 	return s.anchorAreaAt(1) + anchorAreaSize
@@ -103,17 +84,8 @@ func (s *Super) encode() ([]byte, error) {
 	le.PutUint16(b[10:], minor)
 	le.PutUint32(b[12:], byteOrder)
 	le.PutUint64(b[24:], s.ID)
-	le.PutUint64(b[32:], uint64(s.CreateSec))
-	le.PutUint32(b[40:], s.CreateNsec)
+	s.PutLog(b)
 	le.PutUint32(b[44:], uint32(s.Clock))
-	le.PutUint64(b[48:], s.Resolution)
-	le.PutUint64(b[56:], s.StreamSize)
-	le.PutUint64(b[64:], s.MaxData)
-	le.PutUint64(b[72:], s.LogSize)
-	b[80], b[81] = byte(s.StreamPolicy), byte(s.LogPolicy)
-	if s.Inherited {
-		b[82] = 1
-	}
 	le.PutUint32(b[84:], s.ChunkSize)
 	le.PutUint32(b[88:], s.Slots)
 	le.PutUint32(b[92:], s.PID)
@@ -146,7 +118,7 @@ func (s *Super) encode() ([]byte, error) {
 
 // strings lists the strings of the variable part in their order.
 func (s *Super) strings() []*string {
-	return []*string{&s.Name, &s.Generation, &s.Host, &s.BootID, &s.StreamPath}
+	return append(s.Texts(), &s.Host, &s.BootID, &s.StreamPath)
 }
 
 // check reports whether the members are consistent.
@@ -157,15 +129,15 @@ func (s *Super) check() error {
 		}
 	}
 	switch {
-	case s.LogPolicy != Loop && s.LogPolicy != UntilFull && s.LogPolicy != Append:
-		return fmt.Errorf("no such log policy: %v", s.LogPolicy)
+	case s.LogFullPolicy != Loop && s.LogFullPolicy != UntilFull && s.LogFullPolicy != Append:
+		return fmt.Errorf("no such log policy: %v", s.LogFullPolicy)
 	case s.ChunkSize == 0 || s.ChunkSize > chunk.MaxSize:
 		return fmt.Errorf("chunk size %d", s.ChunkSize)
-	case s.CreateNsec >= 1e9:
+	case s.CreateTime.Nsec < 0 || s.CreateTime.Nsec >= 1e9:
 		return errors.New("creation time out of range")
 	case s.Clock > ClockAnchors:
 		return fmt.Errorf("unknown kind of clock: %d", s.Clock)
-	case (s.LogPolicy == Loop) != (s.Slots >= 2):
+	case (s.LogFullPolicy == Loop) != (s.Slots >= 2):
 		return fmt.Errorf("%d slots", s.Slots)
 	}
 	return nil
@@ -230,25 +202,17 @@ func decodeSuper(b []byte) (*Super, error) {
 		return nil, notLog("superblock: checksum mismatch")
 	}
 	s := &Super{
-		Minor:        le.Uint16(b[10:]),
-		ID:           le.Uint64(b[24:]),
-		CreateSec:    int64(le.Uint64(b[32:])),
-		CreateNsec:   le.Uint32(b[40:]),
-		Clock:        ClockKind(le.Uint32(b[44:])),
-		Resolution:   le.Uint64(b[48:]),
-		StreamSize:   le.Uint64(b[56:]),
-		MaxData:      le.Uint64(b[64:]),
-		LogSize:      le.Uint64(b[72:]),
-		StreamPolicy: Policy(b[80]),
-		LogPolicy:    Policy(b[81]),
-		Inherited:    b[82] != 0,
-		ChunkSize:    le.Uint32(b[84:]),
-		Slots:        le.Uint32(b[88:]),
-		PID:          le.Uint32(b[92:]),
-		Owner:        le.Uint32(b[96:]),
-		OwnerStart:   le.Uint64(b[104:]),
-		size:         int64(n),
+		Minor:      le.Uint16(b[10:]),
+		ID:         le.Uint64(b[24:]),
+		Clock:      ClockKind(le.Uint32(b[44:])),
+		ChunkSize:  le.Uint32(b[84:]),
+		Slots:      le.Uint32(b[88:]),
+		PID:        le.Uint32(b[92:]),
+		Owner:      le.Uint32(b[96:]),
+		OwnerStart: le.Uint64(b[104:]),
+		size:       int64(n),
 	}
+	s.GetLog(b)
 	args := int(le.Uint32(b[100:]))
 	rest := b[superFixed:]
 	var ok bool

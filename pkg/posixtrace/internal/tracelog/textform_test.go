@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -287,16 +288,16 @@ var superKeys = []struct {
 }{
 	numKey("id", func(s *Super) *uint64 { return &s.ID }),
 	strKey("name", func(s *Super) *string { return &s.Name }),
-	strKey("generation", func(s *Super) *string { return &s.Generation }),
-	{"created", func(s *Super) string { return fmt.Sprintf("%d.%09d", s.CreateSec, s.CreateNsec) },
+	strKey("generation", func(s *Super) *string { return &s.GenerationVersion }),
+	{"created", func(s *Super) string { return fmt.Sprintf("%d.%09d", s.CreateTime.Sec, s.CreateTime.Nsec) },
 		func(s *Super, v string) error {
 			sec, nsec, _ := strings.Cut(v, ".")
 			var err error
-			if s.CreateSec, err = strconv.ParseInt(sec, 10, 64); err != nil {
+			if s.CreateTime.Sec, err = strconv.ParseInt(sec, 10, 64); err != nil {
 				return err
 			}
 			n, err := strconv.ParseUint((nsec + "000000000")[:9], 10, 32)
-			s.CreateNsec = uint32(n)
+			s.CreateTime.Nsec = int64(n)
 			return err
 		}},
 	{"clock", func(s *Super) string { return [...]string{"nanos", "anchors"}[s.Clock&1] },
@@ -305,16 +306,16 @@ var superKeys = []struct {
 			s.Clock = ClockKind(max(i, 0))
 			return unknown(i, v)
 		}},
-	numKey("resolution", func(s *Super) *uint64 { return &s.Resolution }),
+	numKey("resolution", func(s *Super) *uint64 { return (*uint64)(&s.ClockResolution) }),
 	numKey("stream-size", func(s *Super) *uint64 { return &s.StreamSize }),
-	numKey("max-data-size", func(s *Super) *uint64 { return &s.MaxData }),
+	numKey("max-data-size", func(s *Super) *uint64 { return &s.MaxDataSize }),
 	numKey("log-size", func(s *Super) *uint64 { return &s.LogSize }),
-	policyKey("stream-full-policy", func(s *Super) *Policy { return &s.StreamPolicy }),
-	policyKey("log-full-policy", func(s *Super) *Policy { return &s.LogPolicy }),
-	{"inherit", func(s *Super) string { return map[bool]string{true: "yes", false: "no"}[s.Inherited] },
+	policyKey("stream-full-policy", func(s *Super) *Policy { return &s.StreamFullPolicy }),
+	policyKey("log-full-policy", func(s *Super) *Policy { return &s.LogFullPolicy }),
+	{"inherit", func(s *Super) string { return map[bool]string{true: "yes", false: "no"}[s.Inheritance] },
 		func(s *Super, v string) error {
 			i := slices.Index([]string{"no", "yes"}, v)
-			s.Inherited = i == 1
+			s.Inheritance = i == 1
 			return unknown(i, v)
 		}},
 	num32Key("chunk-size", func(s *Super) *uint32 { return &s.ChunkSize }),
@@ -360,12 +361,12 @@ func strKey(name string, p func(*Super) *string) superKey {
 
 func policyKey(name string, p func(*Super) *Policy) superKey {
 	return superKey{name, func(s *Super) string {
-		if int(*p(s)) < len(policyNames) {
+		if int(*p(s)) < len(attr.PolicyNames) {
 			return p(s).String()
 		}
 		return strconv.Itoa(int(*p(s)))
 	}, func(s *Super, v string) error {
-		if i := slices.Index(policyNames[:], v); i >= 0 {
+		if i := slices.Index(attr.PolicyNames[:], v); i >= 0 {
 			*p(s) = Policy(i)
 			return nil
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -88,8 +89,8 @@ type encoder struct {
 
 // Encode makes the log that text describes.
 func Encode(text string) ([]byte, error) {
-	e := &encoder{super: Super{ID: 1, StreamPolicy: Flush, LogPolicy: Append, ChunkSize: 4096, LogSize: 1 << 20,
-		StreamSize: 64 << 10, MaxData: 1024, Resolution: 1}}
+	e := &encoder{super: Super{ID: 1, ChunkSize: 4096, Attributes: attr.Attributes{StreamFullPolicy: Flush, LogFullPolicy: Append,
+		LogSize: 1 << 20, StreamSize: 64 << 10, MaxDataSize: 1024, ClockResolution: 1}}}
 	for i, s := range strings.Split(text, "\n") {
 		if t := strings.TrimSpace(s); t == "" || t[0] == '#' {
 			continue
@@ -318,7 +319,7 @@ func Text(log []byte) (string, error) {
 		items = append(items, item{h.Seq, text.String()})
 		return err
 	}
-	loop := b.super.LogPolicy == Loop
+	loop := b.super.LogFullPolicy == Loop
 	if loop {
 		b.slots(func(_ int, off int64, h *header, p []byte, err error) error {
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -117,9 +118,14 @@ func wantEvents(t testing.TB, got, want []ev) {
 }
 
 func superFor(p Policy) *Super {
-	return &Super{ID: 0x1122334455667788, CreateSec: 1700000000, CreateNsec: 5, Resolution: 1, StreamSize: 1 << 16, MaxData: 1024,
-		LogSize: 1 << 20, StreamPolicy: Flush, LogPolicy: p, ChunkSize: 4096, PID: 42, Owner: 41, OwnerStart: 99, Name: "test",
-		Generation: "posixtrace 1", Host: "host", BootID: "boot", StreamPath: "/dev/shm/x", Command: []string{"sh", "-c", "true"}}
+	return &Super{
+		Attributes: attr.Attributes{
+			Name: "test", CreateTime: attr.Time{Sec: 1700000000, Nsec: 5}, GenerationVersion: "posixtrace 1", ClockResolution: 1,
+			StreamFullPolicy: Flush, StreamSize: 1 << 16, MaxDataSize: 1024, LogFullPolicy: p, LogSize: 1 << 20,
+		},
+		ID: 0x1122334455667788, ChunkSize: 4096, PID: 42, Owner: 41, OwnerStart: 99,
+		Host: "host", BootID: "boot", StreamPath: "/dev/shm/x", Command: []string{"sh", "-c", "true"},
+	}
 }
 
 var testStatus = Status{Full: true, Overrun: true, FlushError: 28, LogOverrun: true, Lost: 3, LogLost: 4}

@@ -30,7 +30,7 @@ func (r *Reader) openWalk(blocks fileBlocks) error {
 	w := &walkSource{fileBlocks: blocks}
 	r.src = w
 	sealed := r.bad
-	if r.super.LogPolicy == Loop {
+	if r.super.LogFullPolicy == Loop {
 		if err := w.findSlots(); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (r *Reader) openWalk(blocks fileBlocks) error {
 
 // walk goes on from where the last walk ended, and returns where and why this one did.
 func (w *walkSource) walk() (end int64, err error) {
-	loop := w.r.super.LogPolicy == Loop
+	loop := w.r.super.LogFullPolicy == Loop
 	at := &w.walked
 	var buf []byte
 	return w.b.walk(at.end, at.seq, loop, func(off int64, h *header) error {
@@ -88,7 +88,7 @@ func (w *walkSource) walk() (end int64, err error) {
 // found enters a block of events.
 func (w *walkSource) found(off int64, h *header) {
 	d := blockRef{off: off, seq: h.Seq, min: h.Min, max: h.Max, room: math.MaxInt64}
-	if w.r.super.LogPolicy == Loop {
+	if w.r.super.LogFullPolicy == Loop {
 		d.first, d.len, d.count = h.first(), h.Len, h.Count
 	}
 	w.refs = append(w.refs, d)
@@ -98,7 +98,7 @@ func (w *walkSource) found(off int64, h *header) {
 // endTorn records that the log ends without a seal. It verifies the last block at once, unlike the
 // others: the recorder may have died writing that block.
 func (w *walkSource) endTorn(end int64, err error) error {
-	if n := len(w.refs) - 1; n >= w.next && w.r.super.LogPolicy != Loop {
+	if n := len(w.refs) - 1; n >= w.next && w.r.super.LogFullPolicy != Loop {
 		last := w.refs[n].off
 		h, _, berr := w.b.block(last, nil)
 		if isIO(berr) {

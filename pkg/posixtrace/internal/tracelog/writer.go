@@ -72,7 +72,7 @@ type Writer struct {
 // file, for which the caller may have reserved space, unless f is open in append mode; the old
 // contents no longer count. super is copied; for ID 0 Create chooses a random one.
 func Create(f *os.File, super *Super) (*Writer, error) {
-	out, err := newSink(f, super.LogPolicy)
+	out, err := newSink(f, super.LogFullPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 // killed meanwhile, the file has the old contents, or the log and perhaps a rest of the old contents,
 // which no longer count.
 func Replace(f *os.File, super *Super) (*Writer, error) {
-	out, err := newSink(f, super.LogPolicy)
+	out, err := newSink(f, super.LogFullPolicy)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func create(out sink, super *Super) (*Writer, error) {
 	w := &Writer{out: out, super: *super, seq: 1}
 	s := &w.super
 	s.Slots = 0
-	if s.LogPolicy == Loop && s.ChunkSize > 0 {
+	if s.LogFullPolicy == Loop && s.ChunkSize > 0 {
 		for s.ChunkSize < chunk.MaxSize && s.LogSize/uint64(s.ChunkSize) > manySlots {
 			s.ChunkSize = min(2*s.ChunkSize, chunk.MaxSize)
 		}
@@ -152,7 +152,7 @@ func create(out sink, super *Super) (*Writer, error) {
 
 // reserve reserves space for a log of limited size.
 func (w *Writer) reserve() error {
-	switch w.super.LogPolicy {
+	switch w.super.LogFullPolicy {
 	case Loop:
 		return w.out.reserve(w.super.tailAt())
 	case UntilFull:
@@ -171,7 +171,7 @@ func (w *Writer) Full() bool { return w.full }
 // Room returns how many bytes of events still fit.
 func (w *Writer) Room() int64 {
 	switch {
-	case w.super.LogPolicy != UntilFull:
+	case w.super.LogFullPolicy != UntilFull:
 		return math.MaxInt64
 	case w.full || w.used >= w.super.LogSize:
 		return 0
@@ -240,7 +240,7 @@ const endSize = 8 << 10
 // keepEnd allocates space for n bytes more and for the end of the log behind them. On a full disk, a log
 // without end would not say how many events it lacks.
 func (w *Writer) keepEnd(n int) error {
-	if w.ending || w.super.LogPolicy == Loop {
+	if w.ending || w.super.LogFullPolicy == Loop {
 		return nil
 	}
 	index := (len(w.index) + len(w.queue.blocks) + 1) * entrySize
@@ -276,7 +276,7 @@ func (w *Writer) writeIndex() error {
 
 // writePending writes the types and clock anchors that an earlier call could not.
 func (w *Writer) writePending() error {
-	if w.typesDone < len(w.types) || w.super.LogPolicy == Loop && w.headDone < len(w.types) {
+	if w.typesDone < len(w.types) || w.super.LogFullPolicy == Loop && w.headDone < len(w.types) {
 		if err := w.writeTypes(); err != nil {
 			return err
 		}
@@ -329,7 +329,7 @@ func (w *Writer) Clear() error {
 	if w.sealing {
 		return errSealed
 	}
-	if w.super.LogPolicy == Append || !w.out.seekable() {
+	if w.super.LogFullPolicy == Append || !w.out.seekable() {
 		return nil
 	}
 	// Remove everything behind the superblock at once. Sequence numbers continue, so a block

@@ -68,10 +68,10 @@ func (w *Writer) events(b *EventsBlock, later bool) error {
 	if err := w.writePending(); err != nil {
 		return err
 	}
-	if w.super.LogPolicy == Loop {
+	if w.super.LogFullPolicy == Loop {
 		return cmp.Or(w.join(b, &sum), malformed)
 	}
-	if w.super.LogPolicy == UntilFull {
+	if w.super.LogFullPolicy == UntilFull {
 		used := w.used + w.queue.bytes() + uint64(len(b.Payload))
 		if w.full = w.full || used > w.super.LogSize; w.full && (!b.Final || w.final) {
 			return ErrFull
@@ -89,7 +89,7 @@ func (w *Writer) events(b *EventsBlock, later bool) error {
 	}
 	w.used += uint64(h.Len)
 	w.totals.add(&h)
-	if w.super.LogPolicy == UntilFull {
+	if w.super.LogFullPolicy == UntilFull {
 		w.final = b.Final
 		w.full = w.full || w.final
 	}

@@ -57,7 +57,7 @@ func (w *Writer) Anchors(anchors []chunk.ClockAnchor) error {
 }
 
 func (w *Writer) writeAnchors() error {
-	if w.super.LogPolicy == Loop {
+	if w.super.LogFullPolicy == Loop {
 		return w.writeLoopAnchors()
 	}
 	for w.anchorsDone < len(w.anchors) {
@@ -86,7 +86,7 @@ func (w *Writer) GroupEnd(watermark uint64) error {
 	if w.sealing {
 		return errSealed
 	}
-	if w.super.LogPolicy == Loop || w.grouped && watermark <= w.watermark {
+	if w.super.LogFullPolicy == Loop || w.grouped && watermark <= w.watermark {
 		return nil
 	}
 	h := header{Kind: KindGroup, Min: watermark, Max: watermark}
@@ -103,7 +103,7 @@ func (w *Writer) Status(s Status) error {
 	if w.sealing {
 		return errSealed
 	}
-	if w.super.LogPolicy == Loop {
+	if w.super.LogFullPolicy == Loop {
 		return nil
 	}
 	return w.append(&header{Kind: KindStatus}, appendStatus(nil, &s), nil)

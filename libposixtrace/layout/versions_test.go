@@ -23,7 +23,7 @@ type shared struct {
 }
 
 var layouts = []shared{
-	{"stream", regexp.MustCompile(`#define PXT_version (\d+)`), "`version` in pkg/posixtrace/internal/stream/mem.go", parts[:4]},
+	{"stream", regexp.MustCompile(`#define PXT_version (\d+)`), "`version` in pkg/posixtrace/internal/stream/mem.go", parts[1:4]},
 	{"directory", regexp.MustCompile(`#define PXT_PG_pageMagic (\S+)`), "`pageMagic` in pkg/posixtrace/internal/registry/layout.go", parts[4:]},
 	{"agent", regexp.MustCompile(`#define PXT_W_Version (\d+)`), "`Version` in cmd/internal/agent/wire", wire},
 }
@@ -126,7 +126,28 @@ _Static_assert(offsetof(struct pxt_fixed, pidns) == 56, "layout");
 _Static_assert(offsetof(struct pxt_fixed, logPathLen) == 72, "layout");
 _Static_assert(offsetof(struct pxt_fixed, attributes) == 120, "layout");
 _Static_assert(offsetof(struct pxt_fixed, logPath) == 600, "layout");
-_Static_assert(sizeof(struct pxt_attributes) == 480, "layout");
-_Static_assert(offsetof(struct pxt_attributes, name) == 0, "layout");
-_Static_assert(offsetof(struct pxt_attributes, createTime) == 264, "layout");
 `
+
+const recordedAttributes = "../../testdata/stable/attributes.txt"
+
+// An attribute more changes no version: it takes room behind the others, which keep their places.
+func TestAttributesKeepTheirPlaces(t *testing.T) {
+	text, err := (&header{guard: "PXT", parts: parts[:1]}).text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := strings.Join(regexp.MustCompile(`_Static_assert\(.*struct pxt_attributes.*\n`).FindAllString(string(text), -1), "")
+	before, _ := os.ReadFile(recordedAttributes)
+	switch {
+	case now == "":
+		t.Fatal("no attributes")
+	case !strings.HasPrefix(now, string(before)):
+		t.Errorf("attributes have moved: %s\nPut new ones behind the others.", difference(string(before), now))
+	case *update:
+		if err := os.WriteFile(recordedAttributes, []byte(now), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case now != string(before):
+		t.Errorf("%s lacks attributes: run this test with -update", recordedAttributes)
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
@@ -41,6 +43,12 @@ func TestManPage(t *testing.T) {
 		fmt.Sprintf("id, 1 to %d", event.Max-1),
 		fmt.Sprintf("whose delta is %#X", chunk.SpanNote),
 		fmt.Sprintf("with the delta %#X", chunk.MapNote),
+	}
+	for f := range reflect.TypeFor[attr.Attributes]().Fields() {
+		var at, size int
+		if _, err := fmt.Sscanf(f.Tag.Get("log"), "%d,%d", &at, &size); err == nil && f.Type.Kind() != reflect.Struct {
+			want = append(want, fmt.Sprintf(".It %d Ta u%d Ta", at, 8*size))
+		}
 	}
 	for k := range kindNames {
 		le := []byte{byte(k), byte(k >> 8), byte(k >> 16), byte(k >> 24)}

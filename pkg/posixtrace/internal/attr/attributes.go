@@ -1,10 +1,12 @@
-// Package attr describes the attributes of a stream. Attributes is the one description: the header of a
-// stream, the superblock of a log and the memory that the C library shares with its agent hold them by the
-// code of this package, `go generate` writes what C needs of them to libposixtrace/layout.h, and
+// Package attr describes the attributes of a stream. Attributes is the one description. The code of this
+// package stores them in the header of a stream, in the superblock of a log and in the memory that the C
+// library shares with its agent. `go generate` writes what C needs of them to libposixtrace/layout.h, and
 // ptrace-dump shows them in the order here.
 //
-// An attribute needs a member here, a member of the same name in the public structs (attr.go of package
-// posixtrace), and the prototypes of its functions in trace.h.
+// Three places make a new attribute: a member at the end of Attributes, members of the same name in the public
+// structs (attr.go of package posixtrace), and the prototypes of its functions in trace.h. Then run `go generate`,
+// run the tests that record what is stable with -update, and describe it: a row in ptrace-log(5), and a page for
+// its functions. TestEachAttributeGoesRound follows it through both languages.
 package attr
 
 import "time"

@@ -21,8 +21,8 @@ import (
 // Self is the role of this process as a traced process.
 var Self Process
 
-// Process is a process that streams may trace. Open, OpenWithin, Sync and Knows lock it; a trace point calls
-// them only when its table is not the current one.
+// Process is a process that streams may trace. Open, OpenWithin, Sync and Knows lock it: a trace point calls
+// Sync when its table is not the current one, and Knows for an id that this process has not opened.
 type Process struct {
 	// Package posixtrace sets these when it is initialized. Outline returns where the body of a trace point
 	// returns to in a call of Event that was not inlined, 0 if that is not known yet, and whether sys.Outer

@@ -171,8 +171,9 @@ func TestPackages(t *testing.T) {
 		"event":    "",
 		"sys":      unix,
 		"chunk":    inner + "event",
-		"stream":   inner + "event " + inner + "sys " + inner + "chunk",
-		"tracelog": inner + "event " + inner + "sys " + inner + "chunk",
+		"attr":     "",
+		"stream":   inner + "attr " + inner + "event " + inner + "sys " + inner + "chunk",
+		"tracelog": inner + "attr " + inner + "event " + inner + "sys " + inner + "chunk",
 		"registry": inner + "event " + inner + "sys",
 		"hook":     "",
 		"loaded":   inner + "sys",
@@ -180,7 +181,7 @@ func TestPackages(t *testing.T) {
 		"tracee":   inner + "conn " + inner + "event " + inner + "registry " + inner + "stream " + inner + "sys",
 		"conn":     inner + "event " + inner + "registry " + inner + "stream " + inner + "sys",
 		// The public packages for the commands.
-		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "hook " + inner + "loaded " + inner + "registry " + inner + "sys",
+		top + "pkg/posixtrace/tool":       top + "pkg/posixtrace " + inner + "attr " + inner + "hook " + inner + "loaded " + inner + "registry " + inner + "sys",
 		top + "pkg/posixtrace/tool/early": "",
 	}
 	for _, name := range beside {

@@ -36,6 +36,8 @@ type drainer struct {
 	items     []item        // chunks to put, the oldest first
 	busy      []piece       // copies of chunks whose writers stand still
 	losses    []loss        // not yet reported
+	gap       gap           // as the log has it: the header's goes ahead (owe)
+	overflow  uint64        // tick of an OVERFLOW that an earlier flush owes, under LOOP; 0: none
 	known     uint64        // how many losses there were at the last look
 	deadline  time.Time     // of the wait for writers in the middle of an event
 	claims    time.Duration // rest of the wait for claims
@@ -103,6 +105,7 @@ func (dr *drainer) gather() {
 	if dr.state&Full != 0 && m.end == 0 {
 		dr.start = m.after(m.stopTick())
 	}
+	dr.gap, dr.overflow = gap{m.h.gapEnd.Load()}, m.h.pendingOverflow.Load()
 	dr.known = ^uint64(0)
 	dr.look()
 	// A chunk that is started during a pass is left to the next flush: another, older one
@@ -203,9 +206,20 @@ func (dr *drainer) look() {
 	dr.m.claimEachLoss(math.MaxUint64, func(first, last uint64) {
 		var l loss
 		l.add(first, last)
+		dr.owe(l)
 		dr.losses = append(dr.losses, l)
 	})
 	slices.SortFunc(dr.losses, func(a, b loss) int { return cmp.Compare(a.first, b.first) })
+}
+
+// owe leaves a loss to the next process that reads or flushes, should this flush fail or be killed. The
+// loss is not yet marked as reported. flushMarks.done takes the debt back.
+func (dr *drainer) owe(l loss) {
+	h := dr.m.h
+	if o := h.pendingOverflow.Load(); dr.gap.state() == noGap && (o == 0 || l.first < o) {
+		h.pendingOverflow.Store(max(l.first, 1))
+	}
+	h.gapEnd.Store(max(h.gapEnd.Load(), l.last, 1))
 }
 
 // close makes the chunk one to which no writer appends. It returns false if it cannot: the chunk was
@@ -317,7 +331,7 @@ func (dr *drainer) send(batch []item, first bool) (err error) {
 		return err
 	}
 	marks.done()
-	dr.losses = dr.losses[:0]
+	dr.losses, dr.gap, dr.overflow = dr.losses[:0], marks.gap, 0
 	m.h.drained.Store(dr.watermark)
 	for i, it := range taken {
 		part := kept{size: len(pieces[i].b), count: it.c.count() - m.clearedOf(it.i, it.c), last: pieces[i].max}
@@ -342,6 +356,7 @@ func (dr *drainer) send(batch []item, first bool) (err error) {
 		}
 	}
 	marks.doneLast()
+	dr.gap = marks.gap
 	return nil
 }
 
@@ -369,7 +384,7 @@ func (dr *drainer) marks(chunks []piece, first bool) *flushMarks {
 	for _, it := range dr.items {
 		sure = min(sure, it.base-1)
 	}
-	marks := dr.m.newMarks(chunks, sure)
+	marks := dr.newMarks(chunks, sure)
 	if first {
 		marks.flush(dr.start)
 	}

@@ -22,7 +22,8 @@ type flushMarks struct {
 	first     bool   // this is the first part of the flush: its own marks are in recs
 	failed    uint64 // tick of the failed flush that the ERROR in recs reports
 	flushStop flushStop
-	recorded  bool // the chunks may have OVERFLOW events
+	overflow  uint64 // tick of the pending OVERFLOW that is among recs
+	recorded  bool   // the chunks may have OVERFLOW events
 
 	gap        gap
 	lastResume uint64 // tick of the last RESUME
@@ -50,12 +51,16 @@ func (m *Mem) piece(b []byte, i int, c ctl) piece {
 
 // newMarks starts the marks that go with chunks. Up to tick sure, no later flush has older events
 // than these chunks.
-func (m *Mem) newMarks(chunks []piece, sure uint64) *flushMarks {
-	h := m.h
-	return &flushMarks{
-		m: m, chunks: chunks, sure: sure, flushStop: flushStop(h.flushStop.Load()),
-		gap: gap{h.gapEnd.Load()}, oldNext: h.gapNext.Load(), lastResume: h.lastResume.Load(),
+func (dr *drainer) newMarks(chunks []piece, sure uint64) *flushMarks {
+	h := dr.m.h
+	k := &flushMarks{
+		m: dr.m, chunks: chunks, sure: sure, flushStop: flushStop(h.flushStop.Load()),
+		gap: dr.gap, oldNext: h.gapNext.Load(), lastResume: h.lastResume.Load(), overflow: dr.overflow,
 	}
+	if dr.m.Policy != Loop {
+		k.overflow = h.pendingOverflow.Load()
+	}
+	return k
 }
 
 // flush adds the marks of the flush itself, which started at tick start, and of the last one.
@@ -99,20 +104,8 @@ func (k *flushMarks) resume(tick uint64) {
 
 // overwritten adds the marks of a LOOP stream with losses, which are in order.
 func (k *flushMarks) overwritten(losses []loss) {
-	h := k.m.h
-	if o := h.pendingOverflow.Load(); o != 0 {
-		k.add(event.Overflow, o) // of a flush that failed; its gap is in the header
-	}
-	if len(losses) > 0 {
-		// Should this flush fail, or its process die, the next flush owes the marks.
-		var all loss
-		for _, l := range losses {
-			all.add(l.first, l.last)
-		}
-		if k.gap.state() == noGap {
-			h.pendingOverflow.Store(max(all.first, 1))
-		}
-		h.gapEnd.Store(max(k.gap.end, all.last, 1))
+	if o := k.overflow; o != 0 {
+		k.add(k.gap.step(stopLoss, o), o)
 	}
 	for _, l := range losses {
 		k.resumeUpTo(l.first)
@@ -136,7 +129,7 @@ func (k *flushMarks) stopped(st, newest uint64) {
 		gaps = append(gaps, opening{eventOverflow, k.gap.end})
 		k.gap = gap{}
 	}
-	if o := k.m.h.pendingOverflow.Load(); o != 0 {
+	if o := k.overflow; o != 0 {
 		gaps = append(gaps, opening{stopLoss, o})
 	}
 	if k.recorded = k.m.h.recordedOverflow.Load() != 0; k.recorded {
@@ -179,7 +172,11 @@ func (k *flushMarks) done() {
 		h.flushStop.Store(uint64(k.flushStop))
 		h.failTick.CompareAndSwap(k.failed, 0)
 	}
-	h.pendingOverflow.Store(0)
+	if k.m.Policy == Loop {
+		h.pendingOverflow.Store(0)
+	} else {
+		h.pendingOverflow.CompareAndSwap(k.overflow, 0) // a loss meanwhile is the next flush's
+	}
 	if k.recorded {
 		h.recordedOverflow.Store(0)
 	}

@@ -21,10 +21,9 @@ func (m *Mem) stepGap(c gapCause, tick uint64) event.ID {
 // lookForLosses loads the unreported losses, but for those of a stop that is under way.
 func (r *Reader) lookForLosses() {
 	r.losses = r.m.h.losses.Load()
+	r.overflow = r.m.h.pendingOverflow.Load()
 	if r.m.Policy == Loop {
 		r.loss = r.m.unreported()
-	} else {
-		r.overflow = r.m.h.pendingOverflow.Load()
 	}
 }
 
@@ -34,8 +33,8 @@ func (r *Reader) overflowBefore(rec *chunk.Record, tick uint64) bool {
 	if r.losses != m.h.losses.Load() {
 		r.lookForLosses()
 	}
-	if m.Policy != Loop {
-		return r.overflowOfStop(rec, tick)
+	if r.owedOverflow(rec, tick) {
+		return true
 	}
 	if !r.loss.any || r.loss.first > tick {
 		return false
@@ -45,8 +44,8 @@ func (r *Reader) overflowBefore(rec *chunk.Record, tick uint64) bool {
 	return l.any && r.mark(rec, m.stepGap(overwritten, l.last), l.first)
 }
 
-// overflowOfStop reports the pending OVERFLOW of a stop that is over.
-func (r *Reader) overflowOfStop(rec *chunk.Record, tick uint64) bool {
+// owedOverflow reports the pending OVERFLOW of a stop that is over, or of a flush that failed.
+func (r *Reader) owedOverflow(rec *chunk.Record, tick uint64) bool {
 	o := r.overflow
 	if o == 0 || o > tick {
 		return false

@@ -21,7 +21,7 @@ type Snapshot struct {
 type position struct {
 	gap       gap
 	loss      loss           // unreported, of a LOOP stream
-	overflow  uint64         // tick of the pending OVERFLOW of a stop that is over, 0 if there is none
+	overflow  uint64         // tick of the pending OVERFLOW, 0 if there is none
 	flushStop flushStop      // the next flush will bring it to the log
 	end       []chunk.Record // marks of the stop, behind all events
 	pending   []byte         // the event of a RESUME that is reported
@@ -44,10 +44,10 @@ func (m *Mem) Snapshot() *Snapshot {
 	s.pending = m.pending()
 	s.flushStop = flushStop(m.h.flushStop.Load())
 	s.scan()
+	s.overflow = m.h.pendingOverflow.Load()
 	if m.Policy == Loop {
 		s.loss = m.unreported()
 	} else {
-		s.overflow = m.h.pendingOverflow.Load()
 		s.end = m.stopMarks(s.state, 0).marks
 	}
 	all := s.heap
@@ -153,13 +153,15 @@ func (s *Snapshot) flushStopBefore(rec *chunk.Record, tick uint64) bool {
 
 // overflowBefore reports the OVERFLOW that stands before an event at tick.
 func (s *Snapshot) overflowBefore(rec *chunk.Record, tick uint64) bool {
+	if o := s.overflow; o != 0 && o <= tick {
+		s.overflow = 0
+		if s.mark(rec, s.gap.step(stopLoss, max(o, s.last)), o) {
+			return true
+		}
+	}
 	if l := s.loss; l.any && l.first <= tick {
 		s.loss = loss{}
 		return s.mark(rec, s.gap.step(overwritten, l.last), l.first)
-	}
-	if o := s.overflow; o != 0 && o <= tick {
-		s.overflow = 0
-		return s.mark(rec, s.gap.step(stopLoss, max(o, s.last)), o)
 	}
 	return false
 }

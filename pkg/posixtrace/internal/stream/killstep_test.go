@@ -51,6 +51,11 @@ var stepVariants = []stepVariant{
 	}, ""},
 	{"largest", Loop, 1024, false, func(m *Mem, w *Writer, record func(int) bool) { record(1024) }, nil, ""},
 	{"open", Loop, 16, true, func(m *Mem, w *Writer, record func(int) bool) { record(16) }, nil, ""},
+	{"new open chunk", UntilFull, 1024, true, func(m *Mem, w *Writer, record func(int) bool) {
+		for record(1024); openRoom(m, 1024); {
+			record(1024)
+		}
+	}, nil, ""},
 	{"new chunk", UntilFull, 1024, false, func(m *Mem, w *Writer, record func(int) bool) {
 		for record(1024); roomy(w); {
 			record(1024)
@@ -86,6 +91,16 @@ func roomy(w *Writer) bool {
 	}
 	c := ctl(w.m.at(int(tag & idxMask)).ctl.Load())
 	return c.off()+chunk.Overhead+chunk.Align(1024) <= w.chunk
+}
+
+// openRoom reports whether an open chunk has room for an event with that much data.
+func openRoom(m *Mem, size int) bool {
+	for o := range m.Opens {
+		if v := m.h.opened[o].Load(); m.isOpenRef(v) && word(m, int(v-1)).off()+chunk.FullSize+chunk.Align(size) <= m.ChunkSize {
+			return true
+		}
+	}
+	return false
 }
 
 // spentFor reports whether an event with so much data finds no room any more.
@@ -185,6 +200,7 @@ func stepOnce(t *testing.T, v stepVariant, kill int) (steps, looks int) {
 func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64, v stepVariant) {
 	t.Helper()
 	m.Recover(dead)
+	checkWritable(t, m)
 	y := newTally(t, 3)
 	r := m.NewReader()
 	readInto(r, y)

@@ -130,6 +130,29 @@ package stream
 // 11. sites, and with it last, is valid for the generation and the offset that it notes.
 // 12. A busy, claiming or leaving chunk is not claimed, adopted or dropped by another writer. So a process
 //     that stands still keeps one chunk for each thread, and not the stream.
+//
+// The chunks that may take events, and what names them:
+//
+//	               header                           control word  takes events of           at most
+//	owned          placed[p]  holder, chunk         owned         the shard with the place  places
+//	aside          placed[p]  aside, chunk          open+B        its holder, one event     of these
+//	open           opened[o]  chunk                 open          any writer                opens
+//	to be replaced opened[o]  reserved, slot, chunk open+B        its holder, one event     of these
+//	partial        -                                partial       the writer that adopts    chunks
+//
+// Each owned or open chunk has one entry of placed or opened, unless the process that has made it so is about
+// to enter it or to close it; a recoverer closes it for a dead one. So they are at most places + opens, which
+// the file has beside the room that the stream has promised. If more writers stand still in open chunks than
+// there are entries, a chunk without entry takes the one event that is under way (supplyOpen).
+//
+// It takes the two tables, and the words beside them:
+//
+//   - A writer without a place tries the open chunks in turn at each event, and events of the trace system go
+//     nowhere else. In one table the owners would take these entries, and the search would be longer.
+//   - If a hundred processes end after one event each, a hundred chunks are partial, and their room is
+//     promised. The control words are the table of these; partials is a hint that saves a look at them.
+//   - A chunk to be replaced keeps its entry until it is dated. Dated before, it could get newer events than its
+//     age says. Without the entry, a writer killed in between would leave it the oldest.
 
 // The control word.
 const (

@@ -491,6 +491,7 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 	}
 	wait("after those stopped went on", len(living)+len(stopped))
 	check("after those stopped went on", stopped)
+	checkWritable(t, m)
 	room(stormWriters - 2)
 	room(stormWriters - 3)
 	if n := m.h.damage.Load(); n != 0 {

@@ -59,6 +59,17 @@ static uint64_t overwritten(struct pxt_mem *m)
 	return n;
 }
 
+/* Whether an open chunk has room for an event with so much data. */
+static bool open_room(struct pxt_mem *m, uint32_t size)
+{
+	for (uint32_t o = 0; o < m->opens; o++) {
+		uint64_t v = pxt_load(&m->h->opened[o]);
+		if (pxt_is_ref(m, v) && pxt_off(pxt_load(&m->desc[v - 1].ctl)) + PXT_CK_FullSize + size <= m->chunk_size)
+			return true;
+	}
+	return false;
+}
+
 static void nothing(struct pxt_writer *w)
 {
 	(void)w;
@@ -78,6 +89,14 @@ static void one_open(struct pxt_writer *w)
 {
 	w->opens_only = true;
 	one(w);
+}
+
+static void to_new_open_chunk(struct pxt_writer *w)
+{
+	w->opens_only = true;
+	do
+		one_large(w);
+	while (open_room(&w->m, 1024));
 }
 
 static void to_new_chunk(struct pxt_writer *w)
@@ -128,6 +147,7 @@ static const struct steps all[] = {
 	{"next", 16, one},
 	{"largest", 1024, one_large},
 	{"open", 16, one_open},
+	{"new open chunk", 1024, to_new_open_chunk},
 	{"new chunk", 1024, to_new_chunk},
 	{"overwrite", 1024, to_overwrite},
 	{"full", 1024, to_full},

@@ -10,6 +10,25 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
+// A flush copies chunks unmerged, so the first event after a gap may be in a chunk of a later flush:
+//
+//	events  ----x-x-x---------------a------------------b------->   x: lost
+//	              gapEnd                 sure
+//
+// If the log gets b alone, RESUME waits, because a later flush may bring an event like a; gapNext keeps b.
+// RESUME has the time of a, or of b if no flush brings an event up to sure.
+//
+// The log has OVERFLOW and RESUME, and not the losses, of which its readers could make them:
+//
+//   - The filter at the time of the flush rejects marks. A log need not show the filter, since the filter
+//     may reject FILTER, too.
+//   - A Snapshot goes on where the log ends. It has to know whether the log has the RESUME, hence the flush
+//     has to look for the event after the gap.
+//   - A reader of the log that starts at a time, selects types, or counts block by block would have to read
+//     all blocks from the last loss on. One that has dropped earlier blocks (Renew) lacks these.
+//   - A count of each loss would not be exact: the account is in the header, the record in the log, and a
+//     process killed between the two stores would leave the count out, or count twice.
+
 // flushMarks makes the marks of one flush. It steps copies of the machines of marks.go. The header
 // gets their state when the log has the marks: done for those before the chunks, doneLast for those
 // behind.

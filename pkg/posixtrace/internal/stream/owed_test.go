@@ -128,6 +128,39 @@ func TestLossDuringFlushIsOwed(t *testing.T) {
 	}
 }
 
+// TestLogLacksMarksRejectedAtTheirTime has a flush report a loss, and another flush, under another filter,
+// bring the first event behind the gap. The log has only the marks of types that were accepted at their time.
+func TestLogLacksMarksRejectedAtTheirTime(t *testing.T) {
+	for rejected, want := range map[event.ID]string{0: "SeP1O<>SRe<>Fe<", event.Resume: "SeP1O<>Se<>Fe<"} {
+		m := newMem(t, 16<<10, Flush)
+		c, w := newWriter(t, m, 1), newWriter(t, m, 1)
+		m.Start(c, Event{})
+		var l logOf
+		flush := func() {
+			if _, err := flushTo(m, c.Slot(), l.put); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fill(t, m, w)
+		flush()
+		var s event.Set
+		s.Add(event.Filter) // the log does not show what the filter was
+		if rejected != 0 {
+			s.Add(rejected)
+		}
+		m.SetFilter(c, Event{}, &s)
+		m.Restart(c)
+		w.Record(0, &Event{ID: event.FirstUser}, nil)
+		flush()
+		m.SetFilter(c, Event{}, new(event.Set))
+		w.Record(0, &Event{ID: event.FirstUser}, nil)
+		flush()
+		if got := l.story(); got != want {
+			t.Errorf("rejected %d: the log has %q, want %q", rejected, got, want)
+		}
+	}
+}
+
 // killFlush returns when flush calls kill, which does not return before the test ends.
 func killFlush(t *testing.T, flush func(kill func())) {
 	t.Helper()

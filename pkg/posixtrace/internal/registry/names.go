@@ -59,6 +59,9 @@ var lockWait = 3 * time.Second // tests set it
 // or n is new. Errors: EAGAIN another process has held the lock for so long.
 func (n *Names) lockFile(wait time.Duration) error {
 	for range 100 {
+		if n.f != nil && n.swept() { // its lock excludes no process that opens it by name
+			n.setFile(nil)
+		}
 		if n.f == nil {
 			f, err := n.d.openOwn(namesName(n.family), os.O_RDWR|os.O_CREATE)
 			if errors.Is(err, syscall.ENOENT) { // swept while it was opened
@@ -72,13 +75,19 @@ func (n *Names) lockFile(wait time.Duration) error {
 		if err := sys.FlockWithin(n.f, wait); err != nil {
 			return fmt.Errorf("lock %s: %w", n.f.Name(), err)
 		}
-		st, err := sys.Fstat(n.f)
-		if err == nil && (st.Nlink > 0 || !n.findDir()) {
-			return nil // without a directory, it still serves the processes that have it open
+		if !n.swept() {
+			return nil
 		}
 		n.setFile(nil)
 	}
 	return fmt.Errorf("names of family %016x: %w", n.family, syscall.EAGAIN)
+}
+
+// swept reports whether the file was removed and another one can be made. Without a directory, the removed
+// one still serves the processes that have it open.
+func (n *Names) swept() bool {
+	st, err := sys.Fstat(n.f)
+	return err != nil || st.Nlink == 0 && n.findDir()
 }
 
 // setFile replaces the file and closes the old one, which another goroutine may read with n.mu held.

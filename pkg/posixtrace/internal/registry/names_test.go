@@ -374,3 +374,26 @@ func TestNamesCloseWhileRead(t *testing.T) {
 		readers.Wait()
 	}
 }
+
+// The lock of a removed file keeps no process from making another file and adding a name to it.
+func TestRemovedNamesAreNotWaitedFor(t *testing.T) {
+	defer func(old time.Duration) { lockWait = old }(lockWait)
+	lockWait = 0
+	d := testDir(t)
+	n := openNames(t, d)
+	wantID(t, n, "before", false, event.FirstUser, true)
+	f := must(d.openOwn(namesName(n.Family()), os.O_RDWR))
+	defer f.Close()
+	if err := sys.Flock(f, true, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(d.path, namesName(n.Family()))); err != nil {
+		t.Fatal(err)
+	}
+	wantID(t, n, "new", false, event.FirstUser+1, true)
+	other := must(d.Names(n.Family()))
+	defer other.Close()
+	if list := other.known(); len(list) != len(event.Predefined)+2 {
+		t.Errorf("the new file has %v", list[len(event.Predefined):])
+	}
+}

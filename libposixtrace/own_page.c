@@ -122,8 +122,9 @@ static int create_page(struct pxt_scratch *r, uint8_t *mapped, uint8_t **page, b
 	if (old.page) {
 		n = merge(r, old.page, list, n);
 		family = pxt_page_family(old.page);
-		if (old.names >= 0)
-			err = pxt_names_restore(r, family, old.names, &names);
+		err = pxt_names_restore(r, family, old.names, &names);
+		if (old.names < 0) /* what only this process knows may also wait for its next new name */
+			err = 0;
 	} else if (n == 0) {
 		err = pxt_names_inherit(r, family, &names);
 		for (int i = 0; i < 3 && err == -EAGAIN; i++) {
@@ -138,6 +139,7 @@ static int create_page(struct pxt_scratch *r, uint8_t *mapped, uint8_t **page, b
 	*held = old.page != NULL; /* by another runtime of this program: an exec closes it */
 	if (err == 0) {
 		pxt_removed_redirect(&old);
+		r->survey.pages++; /* the survey was before */
 		pxt_tidy(r);
 	}
 	pxt_removed_close(&old);

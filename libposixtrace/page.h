@@ -73,5 +73,6 @@ void pxt_removed_close(struct pxt_removed *found);
 
 /* tidy.c: the sweep after a page was made. */
 void pxt_tidy(struct pxt_scratch *r);
+void pxt_tidy_some(struct pxt_scratch *r, bool all); /* all: examines all pages and unfinished files */
 
 #endif

@@ -221,9 +221,14 @@ static void sweep_names(struct tidy *t)
 
 void pxt_tidy(struct pxt_scratch *r)
 {
+	pxt_tidy_some(r, pxt_chance(64) == 0);
+}
+
+void pxt_tidy_some(struct pxt_scratch *r, bool all)
+{
 	const struct pxt_survey *s = &r->survey;
 	struct tidy t = {.r = r};
-	bool all = pxt_chance(64) == 0, names = s->names > s->pages + s->streams + NAMES;
+	bool names = s->names > s->pages + s->streams + NAMES;
 	int lock;
 	if (!all && !names && s->dead < PXT_DEAD)
 		return;

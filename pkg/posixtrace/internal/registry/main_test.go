@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
@@ -34,7 +35,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	ctest.Clean()
+	os.Exit(status)
 }
 
 const patience = time.Minute

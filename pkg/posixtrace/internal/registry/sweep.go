@@ -46,7 +46,10 @@ const (
 // tidy is the sweep after a page was created, so that a thousand short-lived untraced processes do
 // not leave a thousand files. It never waits; it lists the directory and examines a few processes,
 // and once in 64 pages all of them.
-func (d *Dir) tidy() {
+func (d *Dir) tidy() { d.tidySome(rand.N(64) == 0) }
+
+// tidySome is tidy that examines all pages and unfinished files, if so.
+func (d *Dir) tidySome(all bool) {
 	unlock, err := d.TryLock()
 	if err != nil {
 		return
@@ -56,7 +59,6 @@ func (d *Dir) tidy() {
 	if err != nil {
 		return
 	}
-	all := rand.N(64) == 0
 	there := map[uint64]bool{}
 	var pages []string
 	files := 0

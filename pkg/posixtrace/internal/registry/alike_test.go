@@ -17,10 +17,14 @@ import (
 // The C library has a second implementation of the registry, which the tests of this file compare with
 // the first.
 
-// stepPrograms returns the programs that take steps, in Go and in C.
+// stepPrograms returns the programs that take steps, in Go and in C. As these do not wait for the lock of names,
+// the test does not.
 func stepPrograms(t *testing.T) [2]string {
 	t.Helper()
 	tracetest.OnlyWithoutEmulator(t)
+	old := lockWait
+	t.Cleanup(func() { lockWait = old })
+	lockWait = 0
 	self, err := os.Executable()
 	tracetest.OK(t, "executable", err)
 	return [2]string{self, ctest.Build(t, ctest.Program{

@@ -1,7 +1,10 @@
 package registry
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -82,10 +85,11 @@ func TestCReadsNamesLikeGo(t *testing.T) {
 	n := tracetest.Scale(200, 2000, 20000)
 	for i := range n {
 		var b []byte
-		next := [2]event.ID{event.FirstUser, event.FirstDynamic}
+		next, lastID := [2]event.ID{event.FirstUser, event.FirstDynamic}, event.ID(0)
 		for range rng.IntN(60) {
 			system := rng.IntN(4) == 0
 			name := fmt.Sprintf("%0*d", rng.IntN(40), rng.IntN(300))
+			lastID = next[class(system)]
 			b = appendRecord(b, next[class(system)], system, name)
 			if next[class(system)]++; rng.IntN(200) == 0 {
 				next[class(system)]++
@@ -93,6 +97,10 @@ func TestCReadsNamesLikeGo(t *testing.T) {
 		}
 		switch {
 		case len(b) == 0 || rng.IntN(3) == 0:
+		case rng.IntN(3) == 0: // the last record, with the right checksum
+			at := bytes.LastIndex(b, binary.LittleEndian.AppendUint32(nil, uint32(lastID)))
+			b[at+rng.IntN(min(8*(1+rng.IntN(9)), len(b)-at))] ^= 1 << rng.IntN(8)
+			binary.LittleEndian.PutUint32(b[at-4:], crc32.Checksum(b[at:], castagnoli()))
 		case rng.IntN(2) == 0:
 			b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
 		default:
@@ -121,13 +129,14 @@ func TestCChecksPagesLikeGo(t *testing.T) {
 		p := sys.Proc{PID: nowhere, Start: uint64(i + 1)}
 		b := make([]byte, pageSize)
 		putHeader(b, p, 1)
-		switch rng.IntN(4) {
+		switch rng.IntN(5) {
 		case 0:
 			b[rng.IntN(offFamily)] ^= 1 << rng.IntN(8)
 		case 1:
 			clear(b[offBoot:offNamespace])
-			b[offNamespace+rng.IntN(8)] ^= 1 << rng.IntN(8)
 		case 2:
+			b[offNamespace+rng.IntN(8)] ^= 1 << rng.IntN(8)
+		case 3:
 			b = append(b, 0)[:pageSize-1+rng.IntN(3)]
 		}
 		w.write(pageName(p), b)

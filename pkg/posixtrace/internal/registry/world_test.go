@@ -69,7 +69,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) first(prog string) {
 	w.t.Helper()
 	cmd := exec.Command(prog)
-	cmd.Env = append(os.Environ(), "PTRACE_DIR="+w.d.path, "REGISTRY_SOCKET="+w.sock, "REGISTRY_ROLE=step")
+	cmd.Env = append(os.Environ(), "PTRACE_DIR="+w.d.path, "REGISTRY_SOCKET="+w.sock, "REGISTRY_ROLE=step", "PTRACE_STREAM=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	tracetest.OK(w.t, "start", cmd.Start())
 	go cmd.Wait()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/attr"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/stream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
@@ -308,7 +309,7 @@ func (w *world) newStream(id, family uint64, patterns ...stream.Pattern) string 
 	b, err := sys.Map(f, int(g.Size), true)
 	tracetest.OK(w.t, "map", err)
 	defer sys.Unmap(b)
-	m, err := stream.Format(b, &stream.Config{Geometry: g, ID: id, MaxData: 256, Policy: stream.Loop, Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace()}, true)
+	m, err := stream.Format(b, &stream.Config{Geometry: g, ID: id, Attributes: attr.Attributes{MaxDataSize: 256, StreamFullPolicy: stream.Loop}, Creator: sys.SelfProc(), PIDNS: sys.PIDNamespace()}, true)
 	tracetest.OK(w.t, "format", err)
 	m.SetFamily(family)
 	m.SetPatterns(patterns)

@@ -18,6 +18,10 @@ var benchEvents = []struct {
 	{"syscall", 4000, (&posixtrace.SyscallData{Args: []posixtrace.SyscallArg{
 		{Value: []byte("AT_FDCWD")}, {Value: []byte("/etc/ld.so.cache"), String: true}, {Value: []byte("O_RDONLY|O_CLOEXEC")},
 	}, Returned: true, Result: 3, Duration: 2500}).Append(nil)},
+	{"fork", posixtrace.EventProcFork, (&posixtrace.ForkData{Child: 4712}).Append(nil)},
+	{"exit", posixtrace.EventProcExit, (&posixtrace.ExitData{User: 12e6, System: 3e6, MaxRSS: 1 << 25, MinorFault: 800, Voluntary: 3, Processors: 2, Others: 5e6}).Append(nil)},
+	{"signal", posixtrace.EventProcSignal, (&posixtrace.SignalData{Signal: 17, Code: 1, Sender: 4712, UID: 1000}).Append(nil)},
+	{"map", posixtrace.EventProcMap, (&posixtrace.MapData{Start: 0x7f667ffbc000, End: 0x7f667ffbf000, Path: "/usr/lib/libc.so.6", BuildID: []byte("0123456789abcdef")}).Append(nil)},
 }
 
 func line(s string) []byte {

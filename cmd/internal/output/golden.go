@@ -6,6 +6,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/recipe"
+	"github.com/posixtrace/posixtrace/cmd/internal/sysevent"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -214,7 +215,7 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *go
 			p.forget()
 		}
 	}
-	d, isExit := exitData(rec)
+	_, isExit := exitData(rec)
 	size := len(rec.Data)
 	if isExit {
 		size = min(size, leastExit) // a machine may know more of the end of a process than another
@@ -223,9 +224,7 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *go
 	traced, isTraced := g.appendTraced(b, src, rec)
 	switch {
 	case isExit:
-		b = AppendMember(b, "status", d.Status)
-		b = AppendMember(b, "signal", d.Signal)
-		b = AppendMember(b, "core", d.CoreDumped)
+		b = appendMembersJSON(b, src, src.data.Decode(rec).Members, sysevent.Ended)
 	case isTraced:
 		b = traced
 	case rec.ID.System():
@@ -259,7 +258,9 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 			d.Child = g.pids.number(d.Child)
 		}
 		if g.InJSON && g.Format == nil {
-			return appendForkJSON(b, &d), true
+			e := src.data.Decode(rec)
+			src.data.SetInt32(&e.Members[sysevent.ForkChild], int32(d.Child))
+			return appendMembersJSON(b, src, e.Members, src.data.Known), true
 		}
 		return appendForkText(b, &d, letter), true
 	case rec.ID == posixtrace.EventProcSignal:
@@ -269,7 +270,9 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		}
 		d.Sender = g.pids.number(d.Sender)
 		if g.InJSON && g.Format == nil {
-			return appendSignalJSON(b, &d), true
+			e := src.data.Decode(rec)
+			src.data.SetInt32(&e.Members[sysevent.SignalSender], int32(d.Sender))
+			return appendMembersJSON(b, src, e.Members, src.data.Known&^(1<<sysevent.SignalUID)), true
 		}
 		return appendSignalText(b, &d, "P"), true
 	case rec.ID == posixtrace.EventProcContext:

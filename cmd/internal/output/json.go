@@ -191,14 +191,7 @@ func AppendMember(b []byte, key string, value any) []byte {
 	case string:
 		b = AppendJSONString(b, v)
 	case []string:
-		b = append(b, '[')
-		for i, s := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = AppendJSONString(b, s)
-		}
-		b = append(b, ']')
+		b = appendListJSON(b, v)
 	case bool:
 		b = strconv.AppendBool(b, v)
 	case float64:
@@ -213,4 +206,15 @@ func AppendMember(b []byte, key string, value any) []byte {
 		panic("output: a member of no known type")
 	}
 	return b
+}
+
+func appendListJSON(b []byte, list []string) []byte {
+	b = append(b, '[')
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendJSONString(b, s)
+	}
+	return append(b, ']')
 }

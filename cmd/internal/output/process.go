@@ -24,23 +24,12 @@ func appendForkText(b []byte, d *posixtrace.ForkData, letter string) []byte {
 	return append(append(b, " kind="...), d.Kind.String()...)
 }
 
-func appendForkJSON(b []byte, d *posixtrace.ForkData) []byte {
-	b = AppendMember(b, "child", d.Child)
-	return AppendMember(b, "kind", d.Kind.String())
-}
-
 func appendSignalText(b []byte, d *posixtrace.SignalData, letter string) []byte {
 	b = append(append(b, " signal="...), SignalName(d.Signal)...)
 	if d.Sender == 0 {
 		return b
 	}
 	return strconv.AppendInt(append(append(b, " sender="...), letter...), int64(d.Sender), 10)
-}
-
-func appendSignalJSON(b []byte, d *posixtrace.SignalData) []byte {
-	b = AppendMember(b, "signal", d.Signal)
-	b = AppendMember(b, "code", d.Code)
-	return AppendMember(b, "sender", d.Sender)
 }
 
 // appendSyscallText appends a system call as in C source, and its result.

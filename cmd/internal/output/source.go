@@ -1,6 +1,7 @@
 package output
 
 import (
+	"github.com/posixtrace/posixtrace/cmd/internal/sysevent"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -14,6 +15,8 @@ type Source struct {
 	symbols Symbols    // nil: addresses are shown as numbers
 	frames  FrameNames // nil: stacks are not shown
 	ended   *Ended     // nil: what an event ends is not shown
+
+	data sysevent.Data // of the event that is being written
 }
 
 // names has the encodings of one event type's name.

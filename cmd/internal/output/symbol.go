@@ -1,9 +1,7 @@
 package output
 
 import (
-	"encoding/hex"
 	"path/filepath"
-	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -70,37 +68,4 @@ func appendSymbolJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		b = AppendMember(b, "no_symbol", err.Error())
 	}
 	return b
-}
-
-// appendMapText appends the data of proc.map.
-func appendMapText(b []byte, d *posixtrace.MapData) []byte {
-	if d.Parent != 0 {
-		return strconv.AppendInt(append(b, " parent="...), int64(d.Parent), 10)
-	}
-	b = append(escape.Append(append(b, ' ', '"'), []byte(d.Path)), '"')
-	b = appendHex(append(b, " start=0x"...), d.Start)
-	b = appendHex(append(b, " end=0x"...), d.End)
-	b = appendHex(append(b, " offset=0x"...), d.Offset)
-	if len(d.BuildID) > 0 {
-		b = hex.AppendEncode(append(b, " build_id="...), d.BuildID)
-	}
-	if d.Removed {
-		b = append(b, " removed=yes"...)
-	}
-	return b
-}
-
-func appendMapJSON(b []byte, d *posixtrace.MapData) []byte {
-	if d.Parent != 0 {
-		return AppendMember(b, "map_parent", d.Parent)
-	}
-	b = AppendMember(b, "map_file", d.Path)
-	for _, m := range []struct {
-		key   string
-		value uint64
-	}{{"map_start", d.Start}, {"map_end", d.End}, {"map_offset", d.Offset}} {
-		b = AppendMember(b, m.key, string(appendHex([]byte("0x"), m.value)))
-	}
-	b = AppendMember(b, "build_id", hex.EncodeToString(d.BuildID))
-	return AppendMember(b, "map_removed", d.Removed)
 }

@@ -1,10 +1,12 @@
 package output
 
 import (
+	"encoding/hex"
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/linux"
+	"github.com/posixtrace/posixtrace/cmd/internal/sysevent"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -16,27 +18,6 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
 			return appendLineFlags(appendQuoted(append(b, ' '), d.Line), rec, &d)
-		}
-	case posixtrace.EventStart:
-		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
-			return appendSetText(append(b, " filter="...), src, &s)
-		}
-	case posixtrace.EventFilter:
-		if old, new, err := posixtrace.DecodeFilter(rec.Data); err == nil {
-			b = appendSetText(append(b, " old="...), src, &old)
-			return appendSetText(append(b, " new="...), src, &new)
-		}
-	case posixtrace.EventStop:
-		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
-			return strconv.AppendInt(append(b, " auto="...), int64(n), 10)
-		}
-	case posixtrace.EventError:
-		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
-			b = append(b, " errno="...)
-			if name := linux.ErrnoName(n); name != "" {
-				return append(b, name...)
-			}
-			return strconv.AppendInt(b, int64(n), 10)
 		}
 	case posixtrace.EventProcExec:
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
@@ -56,19 +37,6 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = AppendSeconds(append(b, " system="...), int64(d.System))
 			return strconv.AppendInt(append(b, " maxrss="...), d.MaxRSS, 10)
 		}
-	case posixtrace.EventProcMap:
-		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
-			return appendMapText(b, &d)
-		}
-	case posixtrace.EventProcContext:
-		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
-			return appendContextText(b, &d)
-		}
-	case posixtrace.EventProcTimeout:
-		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
-			b = AppendSeconds(append(b, " limit="...), int64(d.Limit))
-			return append(append(b, " signal="...), SignalName(d.Signal)...)
-		}
 	case posixtrace.EventProcFork:
 		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
 			return appendForkText(b, &d, "")
@@ -78,6 +46,9 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			return appendSignalText(b, &d, "")
 		}
 	default:
+		if e := src.data.Decode(rec); e != nil {
+			return appendMembersText(b, src, e.Members)
+		}
 		if isSyscall(src, rec.ID) {
 			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
 				return appendSyscallText(b, &d, rec.Truncation != posixtrace.TruncationNone, true)
@@ -85,6 +56,50 @@ func appendSystemText(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	}
 	return appendData(b, rec.Data, rec.Truncation)
+}
+
+// appendMembersText appends the members of src.data that text shows.
+func appendMembersText(b []byte, src *Source, members []sysevent.Member) []byte {
+	d := &src.data
+	for set := d.Shown; set != 0; set &= set - 1 {
+		m := &members[set.First()]
+		if m.Type == sysevent.Bool && !d.Bool(m) {
+			continue
+		}
+		b = append(b, m.Key...)
+		switch m.Type {
+		case sysevent.Bool:
+			b = append(b, "yes"...)
+		case sysevent.Int, sysevent.Process:
+			b = strconv.AppendInt(b, int64(d.Int32(m)), 10)
+		case sysevent.Count, sysevent.Size:
+			b = strconv.AppendInt(b, d.Int64(m), 10)
+		case sysevent.Errno:
+			b = appendErrno(b, int(d.Int32(m)))
+		case sysevent.Signal:
+			b = append(b, SignalName(int(d.Int32(m)))...)
+		case sysevent.Byte:
+			b = hex.AppendEncode(b, []byte{d.Byte(m)})
+		case sysevent.Duration:
+			b = AppendSeconds(b, d.Int64(m))
+		case sysevent.Address:
+			b = appendHex(append(b, "0x"...), d.Address(m))
+		case sysevent.Hex:
+			b = hex.AppendEncode(b, d.Bytes(m))
+		case sysevent.Text:
+			b = append(escape.Append(append(b, '"'), d.Text()), '"')
+		case sysevent.Types:
+			b = appendSetText(b, src, &d.Sets[set.First()])
+		}
+	}
+	return b
+}
+
+func appendErrno(b []byte, n int) []byte {
+	if name := linux.ErrnoName(n); name != "" {
+		return append(b, name...)
+	}
+	return strconv.AppendInt(b, int64(n), 10)
 }
 
 // appendLineFlags appends how a line of output ended, if not with a newline.
@@ -126,74 +141,15 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 			b = strconv.AppendBool(append(b, `,"continues":`...), d.Continues)
 			return strconv.AppendBool(append(b, `,"return":`...), d.Return)
 		}
-	case posixtrace.EventStart:
-		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
-			return AppendMember(b, "filter", typename.OfSet(src.Name, &s))
-		}
-	case posixtrace.EventFilter:
-		if old, new, err := posixtrace.DecodeFilter(rec.Data); err == nil {
-			b = AppendMember(b, "old_filter", typename.OfSet(src.Name, &old))
-			return AppendMember(b, "new_filter", typename.OfSet(src.Name, &new))
-		}
-	case posixtrace.EventStop:
-		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
-			return AppendMember(b, "auto", n)
-		}
-	case posixtrace.EventError:
-		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
-			return AppendMember(b, "errno", n)
-		}
 	case posixtrace.EventProcExec:
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
 			b = AppendMember(b, "path", d.Path)
 			return AppendMember(b, "argv", d.Argv)
 		}
-	case posixtrace.EventProcExit:
-		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
-			b = AppendMember(b, "status", d.Status)
-			b = AppendMember(b, "signal", d.Signal)
-			b = AppendMember(b, "core", d.CoreDumped)
-			b = AppendMember(b, "user_ns", int64(d.User))
-			b = AppendMember(b, "system_ns", int64(d.System))
-			b = AppendMember(b, "maxrss", d.MaxRSS)
-			b = AppendMember(b, "minor_faults", d.MinorFault)
-			b = AppendMember(b, "major_faults", d.MajorFault)
-			b = AppendMember(b, "blocks_in", d.BlocksIn)
-			b = AppendMember(b, "blocks_out", d.BlocksOut)
-			b = AppendMember(b, "voluntary_switches", d.Voluntary)
-			b = AppendMember(b, "involuntary_switches", d.Involunt)
-			if d.Processors > 0 {
-				b = AppendMember(b, "run_delay_ns", int64(d.RunDelay))
-				b = AppendMember(b, "processors", d.Processors)
-			}
-			if d.Others != 0 || d.Idle != 0 || d.Pressure != 0 {
-				b = AppendMember(b, "others_ns", int64(d.Others))
-				b = AppendMember(b, "idle_ns", int64(d.Idle))
-				b = AppendMember(b, "pressure_ns", int64(d.Pressure))
-			}
-			return b
-		}
-	case posixtrace.EventProcMap:
-		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
-			return appendMapJSON(b, &d)
-		}
-	case posixtrace.EventProcContext:
-		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
-			return appendContextJSON(b, &d)
-		}
-	case posixtrace.EventProcTimeout:
-		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
-			return AppendMember(AppendMember(b, "limit_ns", int64(d.Limit)), "signal", d.Signal)
-		}
-	case posixtrace.EventProcFork:
-		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
-			return appendForkJSON(b, &d)
-		}
-	case posixtrace.EventProcSignal:
-		if d, err := posixtrace.DecodeSignal(rec.Data); err == nil {
-			return AppendMember(appendSignalJSON(b, &d), "sender_uid", d.UID)
-		}
 	default:
+		if e := src.data.Decode(rec); e != nil {
+			return appendMembersJSON(b, src, e.Members, src.data.Known)
+		}
 		if isSyscall(src, rec.ID) {
 			if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
 				return appendStackJSON(appendSyscallJSON(b, &d, true), src, rec, &d)
@@ -201,6 +157,32 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	}
 	return appendDataJSON(b, rec.Data, rec.Truncation)
+}
+
+// appendMembersJSON appends members of src.data.
+func appendMembersJSON(b []byte, src *Source, members []sysevent.Member, set sysevent.Members) []byte {
+	d := &src.data
+	for ; set != 0; set &= set - 1 {
+		m := &members[set.First()]
+		b = append(append(append(b, ',', '"'), m.Name...), '"', ':')
+		switch m.Type {
+		case sysevent.Bool:
+			b = strconv.AppendBool(b, d.Bool(m))
+		case sysevent.ForkKind:
+			b = AppendJSONString(b, posixtrace.ForkKind(d.Int32(m)).String())
+		case sysevent.Address:
+			b = append(appendHex(append(b, `"0x`...), d.Address(m)), '"')
+		case sysevent.Hex:
+			b = append(hex.AppendEncode(append(b, '"'), d.Bytes(m)), '"')
+		case sysevent.Text:
+			b = AppendJSONString(b, d.Text())
+		case sysevent.Types:
+			b = appendListJSON(b, typename.OfSet(src.Name, &d.Sets[set.First()]))
+		default:
+			b = strconv.AppendInt(b, d.Number(m), 10)
+		}
+	}
+	return b
 }
 
 // SignalName returns the name of a signal without SIG, or its number.

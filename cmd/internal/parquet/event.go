@@ -11,6 +11,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/sysevent"
 	"github.com/posixtrace/posixtrace/cmd/internal/typename"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -202,111 +203,88 @@ func (m *members) end() {
 // add adds the decoded members of a system event, under the names that ptrace-dump --json uses. It
 // reports false if it cannot decode them.
 func (m *members) add(rec *posixtrace.Record) bool {
-	f, row := m.f, m.row
+	if e := m.f.decoded.Decode(rec); e != nil {
+		m.addDecoded(e, columnsOf[rec.ID])
+		return true
+	}
 	switch rec.ID {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		d, err := posixtrace.DecodeOutput(rec.Data)
 		if err != nil {
 			return false
 		}
-		f.data(row, d.Line)
+		m.f.data(m.row, d.Line)
 		m.setUnless(true, "newline", !d.NoNewline && !d.Continues && !d.Return)
 		m.setUnless(false, "continues", d.Continues)
 		m.setUnless(false, "return", d.Return)
-	case posixtrace.EventStart:
-		s, err := posixtrace.DecodeSet(rec.Data)
-		if err != nil {
-			return false
-		}
-		m.setSet("filter", &s)
-	case posixtrace.EventFilter:
-		before, after, err := posixtrace.DecodeFilter(rec.Data)
-		if err != nil {
-			return false
-		}
-		m.setSet("old_filter", &before)
-		m.setSet("new_filter", &after)
-	case posixtrace.EventStop, posixtrace.EventError:
-		n, err := posixtrace.DecodeInt(rec.Data)
-		switch {
-		case err != nil:
-			return false
-		case rec.ID == posixtrace.EventError:
-			f.small(row, colErrno, n)
-			f.columns[colErrnoName].put(row, f.errnoName(n), 0)
-		default:
-			m.setInt("auto", int64(n))
-		}
-	case posixtrace.EventProcContext:
-		d, err := posixtrace.DecodeContext(rec.Data)
-		if err != nil {
-			return false
-		}
-		m.set("trace_id", hex.EncodeToString(d.TraceID[:]))
-		m.set("span_id", hex.EncodeToString(d.SpanID[:]))
-		m.set("parent_span_id", hex.EncodeToString(d.Parent[:]))
-		m.setInt("trace_flags", int64(d.Flags))
-		m.set("tracestate", d.State)
-	default:
-		return m.addProcess(rec)
-	}
-	return true
-}
-
-// addProcess is add for the events of processes and system calls.
-func (m *members) addProcess(rec *posixtrace.Record) bool {
-	f, row := m.f, m.row
-	switch rec.ID {
 	case posixtrace.EventProcExec:
 		if len(rec.Data) == 0 {
 			return false
 		}
 		m.addExec(rec.Data)
-	case posixtrace.EventProcExit:
-		d, err := posixtrace.DecodeExit(rec.Data)
-		if err != nil {
-			return false
-		}
-		m.addExit(&d)
-	case posixtrace.EventProcMap:
-		d, err := posixtrace.DecodeMap(rec.Data)
-		if err != nil {
-			return false
-		}
-		m.addMap(&d)
-	case posixtrace.EventProcFork:
-		d, err := posixtrace.DecodeFork(rec.Data)
-		if err != nil {
-			return false
-		}
-		f.small(row, colChild, d.Child)
-		m.set("kind", d.Kind.String())
-	case posixtrace.EventProcSignal:
-		d, err := posixtrace.DecodeSignal(rec.Data)
-		if err != nil {
-			return false
-		}
-		f.small(row, colSignal, d.Signal)
-		m.setInt("code", int64(d.Code))
-		m.setInt("sender", int64(d.Sender))
-		m.setInt("sender_uid", int64(d.UID))
-	case posixtrace.EventProcTimeout:
-		d, err := posixtrace.DecodeTimeout(rec.Data)
-		if err != nil {
-			return false
-		}
-		m.setInt("limit_ns", int64(d.Limit))
-		f.small(row, colSignal, d.Signal)
 	default:
-		if !f.log.isCall(rec) {
+		if !m.f.log.isCall(rec) || m.f.call.Decode(rec.Data) != nil {
 			return false
 		}
-		if f.call.Decode(rec.Data) != nil {
-			return false
-		}
-		m.addCall(rec.Address, &f.call)
+		m.addCall(rec.Address, &m.f.call)
 	}
 	return true
+}
+
+// columnsOf has the column of each member of the predefined events, colMemberKey for the map.
+var columnsOf = func() (list [posixtrace.EventUnnamed][]int) {
+	for id := range list {
+		for _, m := range sysevent.Of(posixtrace.EventID(id)).Members {
+			leaf, ok := schema.Lookup(m.Name)
+			if !ok {
+				leaf.ColumnIndex = colMemberKey
+			}
+			list[id] = append(list[id], leaf.ColumnIndex)
+		}
+	}
+	return list
+}()
+
+// addDecoded adds the members that the decoded data has.
+func (m *members) addDecoded(e *sysevent.Event, columns []int) {
+	d := &m.f.decoded
+	for set := d.Known; set != 0; set &= set - 1 {
+		i := set.First()
+		v := &e.Members[i]
+		if columns[i] != colMemberKey {
+			m.addColumn(columns[i], v.Type, d.Number(v))
+			continue
+		}
+		switch v.Type {
+		case sysevent.Bool:
+			m.setBool(v.Name, d.Bool(v))
+		case sysevent.ForkKind:
+			m.set(v.Name, posixtrace.ForkKind(d.Int32(v)).String())
+		case sysevent.Address:
+			m.set(v.Name, "0x"+strconv.FormatUint(d.Address(v), 16))
+		case sysevent.Hex:
+			m.set(v.Name, hex.EncodeToString(d.Bytes(v)))
+		case sysevent.Text:
+			m.set(v.Name, string(d.Text()))
+		case sysevent.Types:
+			m.setSet(v.Name, &d.Sets[i])
+		default:
+			m.setInt(v.Name, d.Number(v))
+		}
+	}
+}
+
+// addColumn adds a number that has a column of its own.
+func (m *members) addColumn(col int, t sysevent.Type, n int64) {
+	switch t {
+	case sysevent.Count, sysevent.Size, sysevent.Duration:
+		m.f.number(m.row, col, n)
+	case sysevent.Errno:
+		m.f.small(m.row, col, int(n))
+		m.f.columns[colErrnoName].put(m.row, m.f.errnoName(int(n)), 0)
+	default:
+		m.f.small(m.row, col, int(n))
+	}
 }
 
 // addExec adds the strings that posixtrace.DecodeExec would return: each ends with a NUL.
@@ -325,44 +303,6 @@ func (m *members) addExec(data []byte) {
 }
 
 var nul = []byte{0}
-
-func (m *members) addExit(d *posixtrace.ExitData) {
-	m.f.small(m.row, colStatus, d.Status)
-	m.f.small(m.row, colSignal, d.Signal)
-	m.f.number(m.row, colUserNS, int64(d.User))
-	m.f.number(m.row, colSystemNS, int64(d.System))
-	m.f.number(m.row, colMaxRSS, d.MaxRSS)
-	m.setBool("core", d.CoreDumped)
-	m.setInt("minor_faults", d.MinorFault)
-	m.setInt("major_faults", d.MajorFault)
-	m.setInt("blocks_in", d.BlocksIn)
-	m.setInt("blocks_out", d.BlocksOut)
-	m.setInt("voluntary_switches", d.Voluntary)
-	m.setInt("involuntary_switches", d.Involunt)
-	if d.Processors > 0 {
-		m.setInt("run_delay_ns", int64(d.RunDelay))
-		m.setInt("processors", int64(d.Processors))
-	}
-	if d.Others != 0 || d.Idle != 0 || d.Pressure != 0 {
-		m.setInt("others_ns", int64(d.Others))
-		m.setInt("idle_ns", int64(d.Idle))
-		m.setInt("pressure_ns", int64(d.Pressure))
-	}
-}
-
-func (m *members) addMap(d *posixtrace.MapData) {
-	if d.Parent != 0 {
-		m.setInt("map_parent", int64(d.Parent))
-		return
-	}
-	address := func(key string, n uint64) { m.set(key, "0x"+strconv.FormatUint(n, 16)) }
-	m.set("map_file", d.Path)
-	address("map_start", d.Start)
-	address("map_end", d.End)
-	address("map_offset", d.Offset)
-	m.set("build_id", hex.EncodeToString(d.BuildID))
-	m.setBool("map_removed", d.Removed)
-}
 
 func (m *members) addCall(at uint64, d *posixtrace.SyscallData) {
 	f, row := m.f, m.row

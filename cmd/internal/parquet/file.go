@@ -12,6 +12,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/snappy"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -31,10 +32,11 @@ type File struct {
 	rows    int // in this row group
 	bytes   int // of data in it
 
-	vals [batchRows]pq.Value // of one column
-	log  *Log
-	logs []*Log
-	call posixtrace.SyscallData // reused
+	vals    [batchRows]pq.Value // of one column
+	log     *Log
+	logs    []*Log
+	call    posixtrace.SyscallData // reused
+	decoded sysevent.Data          // reused
 
 	keys, rest []pq.Value          // of the map of an event
 	known      map[string]pq.Value // keys of maps

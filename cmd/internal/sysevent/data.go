@@ -1,0 +1,157 @@
+package sysevent
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// Data is the data of an event, the members of which its methods return. A form has one for all its
+// events.
+type Data struct {
+	Known Members                // the members that the data has
+	Shown Members                // those that text shows
+	Sets  [2]posixtrace.EventSet // member i if its type is Types
+
+	encoded []byte // has each number and each Hex at its place
+	id      []byte // the Hex without a place
+	text    []byte
+	own     [exitSize]byte // encoded, if the data of the record does not do
+}
+
+// Decode decodes the data of an event and returns the event. It returns nil if the data is malformed,
+// or if the event has no members or is ByHand. What it decodes is valid while the data is.
+func (d *Data) Decode(rec *posixtrace.Record) *Event {
+	if rec.ID >= posixtrace.EventUnnamed {
+		return nil
+	}
+	e := &events[rec.ID]
+	if e.size == 0 || len(rec.Data) < e.size {
+		return nil
+	}
+	d.encoded, d.Known, d.Shown = rec.Data, e.known[Always], e.shown[Always]
+	ok := true
+	switch rec.ID {
+	case posixtrace.EventError, posixtrace.EventStop:
+		ok = len(rec.Data) == e.size
+	case posixtrace.EventStart:
+		var err error
+		d.Sets[0], err = posixtrace.DecodeSet(rec.Data)
+		ok = err == nil
+	case posixtrace.EventFilter:
+		var err error
+		d.Sets[0], d.Sets[1], err = posixtrace.DecodeFilter(rec.Data)
+		ok = err == nil
+	case posixtrace.EventProcExit:
+		ok = d.exit(e)
+	case posixtrace.EventProcMap:
+		ok = d.mapping(e)
+	case posixtrace.EventProcContext:
+		d.text = rec.Data[e.size:]
+		d.holds(e, IfTraceState, len(d.text) > 0)
+	}
+	if !ok {
+		return nil
+	}
+	return e
+}
+
+// exit decodes data that has all members only where they are known.
+func (d *Data) exit(e *Event) bool {
+	if len(d.encoded) < exitSize {
+		clear(d.own[copy(d.own[:], d.encoded[:min(len(d.encoded), wholeExit(len(d.encoded)))]):])
+		d.encoded = d.own[:]
+	}
+	status, signal := d.Int32(&e.Members[ExitStatus]), d.Int32(&e.Members[ExitSignal])
+	d.holds(e, IfScheduled, le.Uint64(d.encoded[exitProcessors:]) != 0)
+	d.holds(e, IfShared, le.Uint64(d.encoded[exitOthers:])|le.Uint64(d.encoded[exitOthers+8:])|le.Uint64(d.encoded[exitOthers+16:]) != 0)
+	return status >= 0 && signal >= 0
+}
+
+// wholeExit returns how much of the data of EventProcExit is of members that are whole.
+func wholeExit(n int) int {
+	if n < exitOthers {
+		return exitLeast
+	}
+	return exitOthers
+}
+
+func (d *Data) mapping(e *Event) bool {
+	at := e.size
+	if d.encoded[mapFlags]&mapOwn != 0 {
+		at += mapOwnSize
+	}
+	end := at + int(le.Uint16(d.encoded[mapFlags+2:]))
+	if end > len(d.encoded) || end-at > math.MaxUint8 {
+		return false
+	}
+	d.id, d.text = d.encoded[at:end], d.encoded[end:]
+	if d.Int32(&e.Members[MapParent]) != 0 {
+		d.Known, d.Shown = e.known[IfInherited], e.shown[IfInherited]
+		return true
+	}
+	d.Known, d.Shown = e.known[IfFile], e.shown[IfFile]
+	d.holds(e, IfBuildID, len(d.id) > 0)
+	return true
+}
+
+// holds adds the members whose condition is c if it holds.
+func (d *Data) holds(e *Event, c Condition, holds bool) {
+	if holds {
+		d.Known |= e.known[c]
+		d.Shown |= e.shown[c]
+	}
+}
+
+var le = binary.LittleEndian
+
+// Bool returns a Bool.
+func (d *Data) Bool(m *Member) bool { return le.Uint32(d.encoded[m.at:])&m.bits != 0 }
+
+// Byte returns a Byte.
+func (d *Data) Byte(m *Member) byte { return d.encoded[m.at] }
+
+// Int32 returns a number of 32 bits.
+func (d *Data) Int32(m *Member) int32 { return int32(le.Uint32(d.encoded[m.at:])) }
+
+// Int64 returns a number of 64 bits that is not negative.
+func (d *Data) Int64(m *Member) int64 { return int64(min(le.Uint64(d.encoded[m.at:]), m.most)) }
+
+// Address returns an Address.
+func (d *Data) Address(m *Member) uint64 { return le.Uint64(d.encoded[m.at:]) }
+
+// Number returns a number of any type.
+func (d *Data) Number(m *Member) int64 {
+	switch m.Type {
+	case Bool:
+		if d.Bool(m) {
+			return 1
+		}
+		return 0
+	case Byte:
+		return int64(d.Byte(m))
+	case Count, Size, Duration:
+		return d.Int64(m)
+	case Address:
+		return int64(d.Address(m))
+	}
+	return int64(d.Int32(m))
+}
+
+// Bytes returns a Hex.
+func (d *Data) Bytes(m *Member) []byte {
+	if m.size == 0 {
+		return d.id
+	}
+	return d.encoded[m.at : m.at+m.size]
+}
+
+// Text returns the Text, of which an event has one at most.
+func (d *Data) Text() []byte { return d.text }
+
+// SetInt32 changes a number of 32 bits.
+func (d *Data) SetInt32(m *Member, v int32) {
+	d.encoded = d.own[:copy(d.own[:], d.encoded)]
+	le.PutUint32(d.encoded[m.at:], uint32(v))
+}

@@ -93,6 +93,7 @@ func (l *Log) fork(rec *posixtrace.Record) {
 			return
 		}
 		l.leave(h, rec.UnixNano) // another process had this id; its end is not in the log
+		around = l.where(rec)    // of a damaged log, the fork can be in what has left
 	}
 	s := l.start(rec, d.Child, around, &posixtrace.ContextData{}, false)
 	if s == nil {

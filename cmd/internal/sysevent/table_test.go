@@ -206,34 +206,34 @@ func TestDecodeAsThePackage(t *testing.T) {
 				b[i] = byte(r.Uint32())
 			}
 		}
-		compare(t, posixtrace.EventProcFork, b, posixtrace.DecodeFork, func(d *posixtrace.ForkData) []any {
+		sameAs(t, posixtrace.EventProcFork, b, posixtrace.DecodeFork, func(d *posixtrace.ForkData) []any {
 			return []any{d.Child, d.Kind}
 		})
-		compare(t, posixtrace.EventProcSignal, b, posixtrace.DecodeSignal, func(d *posixtrace.SignalData) []any {
+		sameAs(t, posixtrace.EventProcSignal, b, posixtrace.DecodeSignal, func(d *posixtrace.SignalData) []any {
 			return []any{d.Signal, d.Code, d.Sender, d.UID}
 		})
-		compare(t, posixtrace.EventProcTimeout, b, posixtrace.DecodeTimeout, func(d *posixtrace.TimeoutData) []any {
+		sameAs(t, posixtrace.EventProcTimeout, b, posixtrace.DecodeTimeout, func(d *posixtrace.TimeoutData) []any {
 			return []any{int64(d.Limit), d.Signal}
 		})
-		compare(t, posixtrace.EventProcContext, b, posixtrace.DecodeContext, func(d *posixtrace.ContextData) []any {
+		sameAs(t, posixtrace.EventProcContext, b, posixtrace.DecodeContext, func(d *posixtrace.ContextData) []any {
 			return []any{d.TraceID[:], d.SpanID[:], d.Parent[:], d.Flags, d.State}
 		})
-		compare(t, posixtrace.EventProcMap, b, posixtrace.DecodeMap, func(d *posixtrace.MapData) []any {
+		sameAs(t, posixtrace.EventProcMap, b, posixtrace.DecodeMap, func(d *posixtrace.MapData) []any {
 			return []any{d.Path, d.Start, d.End, d.Offset, d.BuildID, d.Removed, d.First, d.Parent}
 		})
-		compare(t, posixtrace.EventProcExit, b, posixtrace.DecodeExit, func(d *posixtrace.ExitData) []any {
+		sameAs(t, posixtrace.EventProcExit, b, posixtrace.DecodeExit, func(d *posixtrace.ExitData) []any {
 			return []any{d.Status, d.Signal, d.CoreDumped, int64(d.User), int64(d.System), d.MaxRSS, d.MinorFault, d.MajorFault,
 				d.BlocksIn, d.BlocksOut, d.Voluntary, d.Involunt, int64(d.RunDelay), d.Processors, int64(d.Others), int64(d.Idle), int64(d.Pressure)}
 		})
 		n := min(len(b), r.IntN(6))
 		for _, id := range []posixtrace.EventID{posixtrace.EventError, posixtrace.EventStop} {
-			compare(t, id, b[:n], posixtrace.DecodeInt, func(n *int) []any { return []any{*n} })
+			sameAs(t, id, b[:n], posixtrace.DecodeInt, func(n *int) []any { return []any{*n} })
 		}
 	}
 }
 
-// compare compares what the table and the public package decode.
-func compare[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]byte) (T, error), values func(*T) []any) {
+// sameAs compares what the table and the public package decode.
+func sameAs[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]byte) (T, error), values func(*T) []any) {
 	t.Helper()
 	v, err := decode(b)
 	var d sysevent.Data

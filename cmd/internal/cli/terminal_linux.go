@@ -22,7 +22,9 @@ func terminalSize(fd uintptr) (columns, lines int) {
 
 // WasClosed reports whether the descriptor was closed when the process started. The Go
 // runtime then opens /dev/null on it for reading and writing; a user discards output with a
-// write-only /dev/null.
+// write-only /dev/null, a daemon with one /dev/null for input, output and errors. The kernel has
+// nothing that tells a /dev/null of the runtime from one that the user opened for reading and writing,
+// for this descriptor alone.
 func WasClosed(f *os.File) bool {
 	var st unix.Stat_t
 	fd := int(f.Fd())
@@ -33,5 +35,23 @@ func WasClosed(f *os.File) bool {
 		return false
 	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR && !shared(fd)
+}
+
+// shared reports whether a standard descriptor is a copy of another one. Those of the runtime are not.
+func shared(fd int) bool {
+	for other := range 3 {
+		if other == fd {
+			continue
+		}
+		if same, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_QUERY, other); err == nil && same == 1 {
+			return true
+		}
+		const file = 0 // KCMP_FILE, for kernels before Linux 6.10
+		pid := uintptr(os.Getpid())
+		if order, _, errno := unix.Syscall6(unix.SYS_KCMP, pid, pid, file, uintptr(fd), uintptr(other), 0); errno == 0 && order == 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -77,6 +77,11 @@ func dump(env *cli.Env, args *cli.Args) error {
 			signals.DieBy(sig.(syscall.Signal))
 		}
 	}
+	for _, in := range inputs {
+		if l, ok := in.source.(*fileLog); ok {
+			l.endReading() // the notes use the reader
+		}
+	}
 	if err == nil || cli.AsFault(err).Silent {
 		noteUnmatched(env, inputs, &opt.sel)
 		noteOutside(env, inputs, opt)

@@ -42,6 +42,14 @@ func (l *fileLog) read(ctx context.Context) ([]posixtrace.Record, error) {
 
 func (l *fileLog) finish() error { return nil }
 
+// endReading ends what reads ahead. No read follows.
+func (l *fileLog) endReading() {
+	if l.ahead != nil {
+		l.ahead.end()
+		l.ahead = nil
+	}
+}
+
 func (l *fileLog) eventTypes() ([]posixtrace.EventType, error) { return l.readTypes() }
 
 func (l *fileLog) open() (*posixtrace.Reader, error) { return l.Again() }
@@ -65,8 +73,6 @@ func (l *fileLog) finished() bool {
 }
 
 func (l *fileLog) close() {
-	if l.ahead != nil {
-		l.ahead.end()
-	}
+	l.endReading()
 	l.log.close()
 }

@@ -344,10 +344,8 @@ func outcome(d *compare.Difference) string {
 		return "error"
 	case d.Limit > 0:
 		return summary.TimedOut(d.Limit)
-	case d.Signal > 0:
-		return "killed by " + output.SignalName(d.Signal)
-	case d.Status >= 0:
-		return "status " + strconv.Itoa(d.Status)
+	case d.Signal > 0, d.Status >= 0:
+		return output.EndPhrase(d.Status, max(d.Signal, 0))
 	}
 	return "status unknown"
 }

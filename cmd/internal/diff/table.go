@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
 )
@@ -44,7 +45,7 @@ func (s *show) value(d *compare.Difference, side compare.Side, ns, whole, spread
 	case d.How == compare.Fails && side == compare.New, d.How == compare.Succeeds && side == compare.Old:
 		return outcome(d)
 	case (d.How == compare.Fails || d.How == compare.Succeeds) && d.Ended:
-		return "status 0"
+		return output.EndPhrase(0, 0)
 	case d.How == compare.Fails || d.How == compare.Succeeds:
 		return "-"
 	case s.Golden || d.Time == (compare.Change{}):

@@ -1,8 +1,6 @@
 package otlp
 
 import (
-	"strconv"
-
 	"github.com/posixtrace/posixtrace/cmd/internal/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -126,18 +124,13 @@ func (l *Log) exit(rec *posixtrace.Record) bool {
 	}
 	s := h.span
 	b := s.attributes
-	switch {
-	case d.Signal != 0:
-		name := output.SignalName(d.Signal)
-		b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, name)
-		if d.Signal != pipeSignal {
-			s.failed, s.message = true, append(append(s.message[:0], "signal "...), name...)
-		}
-	default:
+	if d.Signal != 0 {
+		b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+	} else {
 		b = appendIntAttribute(b, attr+"process.exit.code"+isInt, int64(d.Status))
-		if d.Status != 0 {
-			s.failed, s.message = true, append(append(s.message[:0], "status "...), strconv.Itoa(d.Status)...)
-		}
+	}
+	if d.Signal != pipeSignal && (d.Signal != 0 || d.Status != 0) {
+		s.failed, s.message = true, append(s.message[:0], output.EndPhrase(d.Status, d.Signal)...)
 	}
 	s.attributes = appendUsage(b, &d)
 	s.end = rec.UnixNano

@@ -193,6 +193,22 @@ func SignalName(n int) string {
 	return strconv.Itoa(n)
 }
 
+// EndPhrase returns how a process ended, as "status 1" or "killed by TERM".
+func EndPhrase(status, signal int) string {
+	if signal != 0 {
+		return "killed by " + SignalName(signal)
+	}
+	return "status " + strconv.Itoa(status)
+}
+
+// EndWord is EndPhrase where a heading says what it is: "1" or "TERM".
+func EndWord(status, signal int) string {
+	if signal != 0 {
+		return SignalName(signal)
+	}
+	return strconv.Itoa(status)
+}
+
 func appendSetText(b []byte, src *Source, set *posixtrace.EventSet) []byte {
 	b = append(b, '[')
 	for i, name := range typename.OfSet(src.Name, set) {

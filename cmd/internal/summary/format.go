@@ -87,10 +87,7 @@ func status(c *analysis.Command) string {
 	case analysis.Lost:
 		return "?"
 	}
-	if c.Signal != 0 {
-		return output.SignalName(c.Signal)
-	}
-	return strconv.Itoa(c.Status)
+	return output.EndWord(c.Status, c.Signal)
 }
 
 // shown escapes text for a line of the summary, which a log of CI may have. Of a "::" that other text may

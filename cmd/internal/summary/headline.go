@@ -135,10 +135,7 @@ func ending(c *analysis.Command) string {
 	case analysis.Lost:
 		return "end not recorded"
 	}
-	if c.Signal != 0 {
-		return "killed by " + output.SignalName(c.Signal)
-	}
-	return "status " + status(c)
+	return output.EndPhrase(c.Status, c.Signal)
 }
 
 // part returns a duration, and its part of the time of a log.

@@ -309,6 +309,29 @@ func TestTheOnlyList(t *testing.T) {
 	}
 }
 
+// The only phrase for the end of a process is that of package output: no other package has the words.
+func TestTheOnlyPhrase(t *testing.T) {
+	files, err := filepath.Glob("../*/*.go")
+	if err != nil || len(files) < 100 {
+		t.Fatal("too few files", len(files), err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "../output/") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.BasicLit); ok && slices.Contains([]string{`"killed by "`, `"exited with "`, `"signal "`, `"status 0"`}, s.Value) {
+				t.Errorf("%s has %s; use output.EndPhrase", name, s.Value)
+			}
+			return true
+		})
+	}
+}
+
 func TestDecodeDoesNotAllocate(t *testing.T) {
 	var d sysevent.Data
 	rec := record(posixtrace.EventProcExit, &posixtrace.ExitData{Status: 1})

@@ -104,16 +104,12 @@ func status(n *intervals.Node) string {
 		return "?"
 	case n.State == analysis.Replaced:
 		return "exec"
-	case n.Signal != 0 && n.Tolerated:
-		return "(" + output.SignalName(int(n.Signal)) + ")"
-	case n.Signal != 0:
-		return output.SignalName(int(n.Signal))
-	case n.Error != "":
+	case n.Error != "" && n.Signal == 0:
 		return "error"
 	case n.Tolerated:
-		return "(" + strconv.Itoa(int(n.Status)) + ")"
-	case n.Kind == analysis.Process, n.Failed:
-		return strconv.Itoa(int(n.Status))
+		return "(" + output.EndWord(int(n.Status), int(n.Signal)) + ")"
+	case n.Signal != 0, n.Kind == analysis.Process, n.Failed:
+		return output.EndWord(int(n.Status), int(n.Signal))
 	case n.Overlaps:
 		return "crossed"
 	}
@@ -146,8 +142,5 @@ func endingOf(n *intervals.Node) string {
 	if n.Error != "" {
 		return n.Error
 	}
-	if n.Signal != 0 {
-		return "killed by " + output.SignalName(int(n.Signal))
-	}
-	return "status " + strconv.Itoa(int(n.Status))
+	return output.EndPhrase(int(n.Status), int(n.Signal))
 }

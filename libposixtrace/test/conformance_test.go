@@ -16,11 +16,19 @@ import (
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
-// conformanceSources are the C files of the tests of each requirement.
+// suite is the directory of the conformance suite, which any implementation can run.
+var suite = filepath.Join(ctest.Source, "conformance")
+
+// conformanceSources are the C files of the tests of each requirement: those of the suite, and those
+// that need our own files.
 func conformanceSources(t *testing.T) []string {
 	t.Helper()
-	sources, err := filepath.Glob("testdata/conformance/*.c")
-	tracetest.OK(t, "Glob", err)
+	var sources []string
+	for _, dir := range []string{suite, "testdata/conformance"} {
+		list, err := filepath.Glob(filepath.Join(dir, "*.c"))
+		tracetest.OK(t, "Glob", err)
+		sources = append(sources, list...)
+	}
 	return sources
 }
 
@@ -30,7 +38,8 @@ func conformance(t *testing.T) string {
 	agent := ctest.Agent(t)
 	// For the tests in which another user runs it.
 	tracetest.OK(t, "Chmod", os.Chmod(filepath.Dir(agent), 0o711))
-	return ctest.Build(t, ctest.Program{Sources: conformanceSources(t), Flags: []string{"-D_GNU_SOURCE=", "-I", "testdata/conformance"}})
+	return ctest.Build(t, ctest.Program{Sources: conformanceSources(t), Flags: []string{
+		"-D_GNU_SOURCE=", "-I", suite, "-include", "testdata/conformance/ours.h"}})
 }
 
 // TestConformance runs the tests of each requirement in C, named as in package conformance. That
@@ -83,6 +92,7 @@ func runConformance(t *testing.T, program, name string) {
 		tracetest.InOwnShm(t, cmd, 0) // a set-uid program of the test uses the standard trace directory
 	}
 	cmd.Dir = t.TempDir()
+	cmd.Env = append(cmd.Env, "CONFORM_CHOICES=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	// Peers may outlive the test for a moment, and hold its output open.

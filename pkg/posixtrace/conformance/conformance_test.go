@@ -14,7 +14,7 @@ import (
 //	ID/function/ERRNO
 //
 // as in CRE-06/posix_trace_create/ESRCH; the last two only where the requirement
-// is about them. testdata/requirements.txt lists the ids.
+// is about them. libposixtrace/conformance/requirements.txt lists the ids.
 
 type requirement struct {
 	name string

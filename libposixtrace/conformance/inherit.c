@@ -28,7 +28,7 @@ TEST(INH_01, "fork")
 		EQ(u.e[0].i.posix_pid, p->pid);
 		EQ(u.e[1].i.posix_pid, child->pid);
 		EQ(u.e[2].i.posix_pid, child->pid);
-		EQ((long long)u.e[1].i.posix_thread_id, atoi(ask(child, "tid")));
+		BY_THREAD(&u.e[1], atoi(ask(child, "tid")));
 	}
 }
 
@@ -169,17 +169,17 @@ TEST(INH_10, "exec")
 	SAY(c, "create own %d name=x", (int)target->pid);
 	SAY(c, "start own");
 	ask(target, "event inh.target 1");
-	EQ(files_in_trace_directory("s-"), 2);
+	STREAMS(2);
 	exec_peer(c);
-	WAIT(files_in_trace_directory("s-") == 1); /* the stream that it owns is gone, the one that traces it is not */
+	WAIT_STREAMS(1); /* the stream that it owns is gone, the one that traces it is not */
 	EQ(atoi(ask(c, "status own")), EINVAL);
 	ask(c, "event inh.target 2");
 	SAME(named(s, drain(s)), "inh.target=2");
 	ask(target, "event inh.target 3");
 	SAY(c, "create own %d", (int)target->pid); /* the same with an exit */
-	EQ(files_in_trace_directory("s-"), 2);
+	STREAMS(2);
 	exit_peer(c);
-	WAIT(files_in_trace_directory("s-") == 1);
+	WAIT_STREAMS(1);
 	EQ(status(s).posix_stream_status, POSIX_TRACE_RUNNING);
 }
 
@@ -296,90 +296,3 @@ TEST(INH_14, "")
 	FATAL("no process got the number again");
 }
 
-/* A stream of another word size is refused, and its would-be target is not harmed. */
-TEST(INH_15, "EINVAL")
-{
-	trace_id_t s = STREAM(.name = "fifteen"), t;
-	const char *dir = getenv("PTRACE_DIR");
-	char path[300] = "";
-	unsigned char mark[2], other[2];
-
-	FILE *ls = popen(print("ls %s/s-*", dir), "r");
-	MUST(ls && fscanf(ls, "%299s", path) == 1);
-	pclose(ls);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	MUST(fd >= 0 && pread(fd, mark, 2, 10) == 2);
-	EQ(mark[0], 8 * sizeof(void *));
-	other[0] = (unsigned char)(32 + 64 - 8 * sizeof(void *));
-	other[1] = 0;
-	MUST(pwrite(fd, other, 2, 10) == 2);
-	struct peer *p = new_peer(print("PTRACE_STREAM=%s", path));
-	ask(p, "event inh.foreign x");
-	exit_peer(p);
-	/* A controller that is to use it gets EINVAL from the trace system, or finds nothing. */
-	MUST(pwrite(fd, mark, 2, 10) == 2);
-	OK(posix_trace_start(s));
-	text(name("inh.foreign"), "y");
-	SAME(named(s, drain(s)), "inh.foreign=y");
-	/* A log of another word size or byte order. */
-	OK(posix_trace_shutdown(RUNNING(.log = "log")));
-	size_t n;
-	char *b = contents("log", &n);
-	for (int i = 8; i < 16; i++) {
-		b[i] ^= 0x60;
-		write_file("bad", b, n);
-		b[i] ^= 0x60;
-		ERR(posix_trace_open(open("bad", O_RDONLY | O_CLOEXEC), &t), EINVAL);
-	}
-}
-
-/* Only its user has access to the memory; a set-uid program is not traced. */
-TEST(INH_16, "")
-{
-	need_root();
-	struct peer *p = new_peer(NULL);
-	trace_id_t s = RUNNING(.pid = p->pid, .inherited = POSIX_TRACE_INHERITED);
-	struct stat st;
-	char path[300];
-	int n = 0;
-
-	ask(p, "event inh.mode x");
-	MUST(!stat(getenv("PTRACE_DIR"), &st));
-	EQ(st.st_mode & 0777, 0700);
-	FILE *find = popen(print("find %s -type f", getenv("PTRACE_DIR")), "r");
-	for (; find && fscanf(find, "%299s", path) == 1; n++) {
-		MUST(!stat(path, &st));
-		EQ(st.st_mode & 077, 0);
-		EQ(st.st_uid, geteuid());
-	}
-	pclose(find);
-	CHECK(n >= 2);
-	drain(s);
-	/* Another user's process cannot be traced by it, and a process that changes its user is not the
-	   controller of its agent any more: it gets no new stream through it. */
-	struct peer *c = new_peer(NULL);
-	SAY(c, "create before 0 size=1");
-	SAY(c, "user 65534 65534");
-	CHECK(atoi(ask(c, "create after %d size=1", (int)p->pid)) != 0);
-	kill_peer(c);
-	WAIT(files_in_trace_directory("s-") == 1);
-	/* A set-uid program is not traced, although its environment asks for it; another copy is. */
-	char dir[] = "/dev/shm/posixtrace-setuid-XXXXXX";
-	MUST(mkdtemp(dir) && !chmod(dir, 0755));
-	size_t size;
-	char *b = contents("/proc/self/exe", &size);
-	const char *file = print("%s/set", dir);
-	write_file(file, b, size);
-	find = popen(print("ls %s/s-*", getenv("PTRACE_DIR")), "r");
-	MUST(find && fscanf(find, "%299s", path) == 1);
-	pclose(find);
-	for (int set = 0; set < 2; set++) {
-		MUST(!chmod(file, set ? 04755 : 0755));
-		p = peer_of(file, set ? 65534 : 0, print("PTRACE_STREAM=%s", path));
-		ask(p, "event inh.set %d", set);
-		exit_peer(p);
-	}
-	unlink(file);
-	rmdir(dir);
-	SAME(named(s, drain(s)), "inh.set=0");
-}

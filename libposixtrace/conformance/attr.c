@@ -19,12 +19,16 @@ TEST(ATR_01, "posix_trace_attr_init")
 	OK(posix_trace_attr_init(&a));
 	s = settings(&a);
 	SAME(s.name, "");
+#if TRI
 	EQ(s.inherited, POSIX_TRACE_CLOSE_FOR_CHILD);
+#endif
 	EQ(s.policy, LOOP);
 	EQ(s.logpolicy, LOOP);
-	EQ(s.data, 1024);
-	EQ(s.size, 64 << 10);
-	EQ(s.logsize, 1 << 20);
+	if (choices) {
+		EQ(s.data, 1024);
+		EQ(s.size, 64 << 10);
+		EQ(s.logsize, 1 << 20);
+	}
 	CHECK(s.version[0] && nanos(s.resolution) > 0);
 	made = attr_of(STREAM(0));
 	SAME(s.version, made.version);
@@ -37,7 +41,7 @@ TEST(ATR_02, "posix_trace_attr_init")
 {
 	trace_attr_t a;
 
-	attributes(&a, (struct how){.name = "two", .policy = UNTIL_FULL, .data = 7, .inherited = POSIX_TRACE_INHERITED});
+	attributes(&a, (struct how){.name = "two", .policy = UNTIL_FULL, .data = 7, .inherited = INHERIT});
 	OK(posix_trace_attr_init(&a));
 	trace_attr_t b = fresh();
 	CHECK(same_attributes(settings(&a), settings(&b)));
@@ -61,7 +65,10 @@ TEST(ATR_03, "posix_trace_attr_destroy/EINVAL")
 		ERR(posix_trace_attr_destroy(a), EINVAL);
 		ERR(posix_trace_attr_getname(a, name), EINVAL);
 		ERR(posix_trace_attr_setname(a, "x"), EINVAL);
+		ERR(posix_trace_attr_getstreamfullpolicy(a, &i), EINVAL);
+#if TRI
 		ERR(posix_trace_attr_getinherited(a, &i), EINVAL);
+#endif
 		ERR(posix_trace_attr_getstreamsize(a, &n), EINVAL);
 		ERR(posix_trace_create(0, a, &trid), EINVAL);
 		ERR(posix_trace_create_withlog(0, a, fd, &trid), EINVAL);
@@ -97,12 +104,12 @@ TEST(ATR_04, "")
 
 TEST(ATR_05, "")
 {
-	trace_id_t s = STREAM(.name = "five", .inherited = POSIX_TRACE_INHERITED, .policy = UNTIL_FULL, .logpolicy = APPEND,
+	trace_id_t s = STREAM(.name = "five", .inherited = INHERIT, .policy = UNTIL_FULL, .logpolicy = APPEND,
 			      .size = 100 << 10, .data = 100, .logsize = 2 << 20, .log = "log");
 	struct same_attr a = attr_of(s);
 
 	SAME(a.name, "five");
-	EQ(a.inherited, POSIX_TRACE_INHERITED);
+	EQ(a.inherited, INHERIT);
 	EQ(a.policy, UNTIL_FULL);
 	EQ(a.logpolicy, APPEND);
 	EQ(a.size, 100 << 10);
@@ -118,7 +125,7 @@ TEST(ATR_06, "posix_trace_attr_getgenversion/EINVAL")
 
 	memset(s, 'x', sizeof s);
 	OK(posix_trace_attr_getgenversion(&a, s));
-	CHECK(strlen(s) > 0 && strlen(s) < TRACE_NAME_MAX && strstr(s, "posixtrace"));
+	CHECK(strlen(s) > 0 && strlen(s) < TRACE_NAME_MAX && (!choices || strstr(s, "posixtrace")));
 	OK(posix_trace_attr_getgenversion(&a, least)); /* an array of TRACE_NAME_MAX bytes suffices */
 	SAME(least, s);
 	OK(posix_trace_attr_destroy(&a));
@@ -310,7 +317,7 @@ TEST(ATR_17, "posix_trace_attr_getstreamsize,posix_trace_attr_setstreamsize")
 	size_t n;
 
 	OK(posix_trace_attr_getstreamsize(&a, &n));
-	EQ(n, 64 << 10);
+	CHECK(!choices || n == 64 << 10);
 	for (size_t d = 0; d < 4; d++)
 		for (size_t i = 0; i < 5; i++) {
 			attributes(&a, (struct how){.size = sizes[i], .data = data[d]});
@@ -341,7 +348,7 @@ TEST(ATR_18, "posix_trace_attr_getmaxdatasize,posix_trace_attr_setmaxdatasize")
 	trace_attr_t a = fresh();
 
 	OK(posix_trace_attr_getmaxdatasize(&a, &n));
-	EQ(n, 1024);
+	CHECK(!choices || n == 1024);
 	for (int i = 0; i < 6; i++) {
 		trace_id_t s = RUNNING(.data = kept[i] ? kept[i] : NODATA);
 		posix_trace_event(UNNAMED, data, 0);
@@ -387,7 +394,7 @@ TEST(ATR_20, "posix_trace_attr_getlogsize,posix_trace_attr_setlogsize")
 	size_t n, user, system;
 
 	OK(posix_trace_attr_getlogsize(&a, &n));
-	EQ(n, 1 << 20);
+	CHECK(!choices || n == 1 << 20);
 	EQ(attr_of(STREAM(.log = "a", .logsize = 2 << 20)).logsize, 2 << 20);
 	for (int p = LOOP; p <= UNTIL_FULL; p++) { /* it holds one full stream */
 		const char *log = print("log%d", p);
@@ -466,7 +473,7 @@ TEST(ATR_23, "posix_trace_attr_getmaxsystemeventsize")
 	for (int i = 0; i < 40; i++)
 		set_filter(s, set, POSIX_TRACE_SET_EVENTSET);
 	EQ(only(drain(s), POSIX_TRACE_FILTER).n, 40);
-	EQ(lost(s), 0);
+	NONE_LOST(s);
 }
 
 static atomic_int budget_next;
@@ -510,7 +517,7 @@ TEST(ATR_24, "")
 					t[k] = start(spend, &ids[k % 3]);
 				for (int k = 0; k < threads; k++)
 					OK(pthread_join(t[k], NULL));
-				EQ(lost(s), 0);
+				NONE_LOST(s);
 				if (sizes[i] < 100000)
 					EQ(users(drain(s)).n, budget_n);
 				OK(posix_trace_shutdown(s));
@@ -532,7 +539,10 @@ TEST(ATR_25, "EINVAL")
 	PAIR(getgenversion, name);
 	PAIR(getcreatetime, &t);
 	PAIR(getclockres, &t);
+#if TRI
 	PAIR(getinherited, &i);
+	ERR(posix_trace_attr_setinherited(NULL, 0), EINVAL);
+#endif
 	PAIR(getstreamfullpolicy, &i);
 	PAIR(getlogfullpolicy, &i);
 	PAIR(getstreamsize, &n);
@@ -542,7 +552,6 @@ TEST(ATR_25, "EINVAL")
 	PAIR(setname, name);
 	ERR(posix_trace_attr_getmaxusereventsize(NULL, 1, &n), EINVAL);
 	ERR(posix_trace_attr_getmaxusereventsize(&a, 1, NULL), EINVAL);
-	ERR(posix_trace_attr_setinherited(NULL, 0), EINVAL);
 	ERR(posix_trace_attr_setstreamfullpolicy(NULL, LOOP), EINVAL);
 	ERR(posix_trace_attr_setlogfullpolicy(NULL, LOOP), EINVAL);
 	ERR(posix_trace_attr_setstreamsize(NULL, 1), EINVAL);
@@ -584,6 +593,7 @@ TEST(ATR_26, "")
 
 TEST(ATR_27, "ENOMEM,EINVAL")
 {
+	CHOICE("how large a stream or a log may be is the implementation's choice");
 	size_t sizes[] = {(size_t)1 << 39, (size_t)1 << 41, (size_t)1 << 62, SIZE_MAX / 2};
 	trace_attr_t a = fresh();
 	trace_id_t trid = 77;

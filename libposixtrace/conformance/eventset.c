@@ -5,7 +5,7 @@ static int members(const trace_event_set_t *set)
 {
 	int n = 0;
 
-	for (trace_event_id_t id = 1; id < 4096; id++)
+	for (trace_event_id_t id = 1; id < MOST_TYPES; id++)
 		n += has(set, id);
 	return n;
 }
@@ -33,7 +33,7 @@ TEST(SET_01, "posix_trace_eventset_empty/EINVAL")
 	ERR(posix_trace_eventset_ismember(40, NULL, &is), EINVAL);
 	ERR(posix_trace_eventset_ismember(40, &set, NULL), EINVAL);
 	trace_event_id_t bad[] = {4096, 5000, 1U << 31, ~0U};
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; choices && i < 4; i++) {
 		ERR(posix_trace_eventset_add(bad[i], &set), EINVAL);
 		ERR(posix_trace_eventset_del(bad[i], &set), EINVAL);
 		ERR(posix_trace_eventset_ismember(bad[i], &set, &is), EINVAL);
@@ -64,7 +64,7 @@ TEST(SET_03, "posix_trace_eventset_fill")
 	trace_event_set_t all = filled(POSIX_TRACE_ALL_EVENTS);
 	trace_id_t s = RUNNING(0);
 
-	EQ(members(&all), 4095);
+	CHECK(!choices || members(&all) == 4095);
 	CHECK(has(&all, UNNAMED) && has(&all, name("set.three")));
 	set_filter(s, all, POSIX_TRACE_SET_EVENTSET);
 	drain(s);
@@ -81,8 +81,10 @@ TEST(SET_04, "posix_trace_eventset_fill")
 	int none;
 
 	name("set.four");
-	for (trace_event_id_t i = POSIX_TRACE_ERROR; i <= POSIX_TRACE_FLUSH_STOP; i++)
-		CHECK(has(&system, i));
+	trace_event_id_t in[] = {POSIX_TRACE_ERROR, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_FILTER, POSIX_TRACE_OVERFLOW,
+				 POSIX_TRACE_RESUME, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP};
+	for (int i = 0; i < 8; i++)
+		CHECK(has(&system, in[i]));
 	CHECK(!has(&system, UNNAMED) && !has(&system, POSIX_TRACE_UNNAMED_USEREVENT));
 	for (;;) { /* those of the implementation, too */
 		OK(posix_trace_eventtypelist_getnext_id(s, &id, &none));
@@ -108,7 +110,7 @@ TEST(SET_06, "")
 {
 	trace_event_set_t w = filled(POSIX_TRACE_WOPID_EVENTS), s = filled(POSIX_TRACE_SYSTEM_EVENTS), a = filled(POSIX_TRACE_ALL_EVENTS);
 
-	for (trace_event_id_t id = 1; id < 4096; id++)
+	for (trace_event_id_t id = 1; id < MOST_TYPES; id++)
 		CHECK((!has(&w, id) || has(&s, id)) && (!has(&s, id) || has(&a, id)));
 	CHECK(members(&w) < members(&s) && members(&s) < members(&a));
 }
@@ -125,7 +127,7 @@ TEST(SET_07, "posix_trace_eventset_add")
 		OK(posix_trace_eventset_del(50, &set));
 		EQ(members(&set), 0);
 	}
-	for (trace_event_id_t id = 1; id < 4096; id++) {
+	for (trace_event_id_t id = 1; id < MOST_TYPES; id++) {
 		OK(posix_trace_eventset_add(id, &set));
 		CHECK(has(&set, id) && members(&set) == 1);
 		OK(posix_trace_eventset_del(id, &set));
@@ -173,8 +175,11 @@ TEST(SET_10, "")
 	EQ(members(&set), 1);
 	copy = set;
 	CHECK(same_set(&copy, &set));
-	memset(&set, 0, sizeof set); /* zero is the empty set */
-	EQ(members(&set), 0);
+	if (choices) { /* zero is the empty set */
+		memset(&set, 0, sizeof set);
+		EQ(members(&set), 0);
+	}
+	OK(posix_trace_eventset_empty(&set));
 	trace_id_t s = RUNNING(0);
 	set_filter(s, set, POSIX_TRACE_SET_EVENTSET);
 	text(UNNAMED, "x");

@@ -1,6 +1,5 @@
 /* What the tests of all families share: see conform.h. */
 #include "conform.h"
-#include "../parked.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -111,11 +110,21 @@ void all_processors(void)
 	on_one = false;
 }
 
-void not_here(const char *why)
+bool choices;
+
+/* The statuses of a test that has not run. What failed before counts. */
+enum { NOT_HERE = 77, NOT_SUPPORTED = 78, NOT_PORTABLE = 79 };
+
+static _Noreturn void not_run(int status, const char *why)
 {
-	dprintf(1, "%s\n", why);
-	_exit(77);
+	if (!failures)
+		dprintf(1, "%s\n", why);
+	_exit(failures ? 1 : status);
 }
+
+void not_here(const char *why) { not_run(NOT_HERE, why); }
+void not_portable(const char *why) { not_run(NOT_PORTABLE, why); }
+int not_supported(const char *option) { not_run(NOT_SUPPORTED, option); }
 
 void need_root(void)
 {
@@ -225,7 +234,18 @@ void numbers(trace_event_id_t id, int first, int n, int size)
 	}
 }
 
-bool user(trace_event_id_t id) { return id >= UNNAMED; }
+bool user(trace_event_id_t id)
+{
+	static _Thread_local bool filled;
+	static _Thread_local trace_event_set_t mine;
+	int is = 0;
+
+	if (!filled) {
+		OK(posix_trace_eventset_fill(&mine, POSIX_TRACE_SYSTEM_EVENTS));
+		filled = true;
+	}
+	return !posix_trace_eventset_ismember(id, &mine, &is) && !is;
+}
 
 static bool take(struct event *e, int err, int unavailable, char *buf, size_t n)
 {
@@ -330,7 +350,12 @@ struct events from(struct events list, int first)
 
 const char *story(struct events list)
 {
-	static const char *const names[] = {NULL, "ERROR", "START", "STOP", "FILTER", "OVERFLOW", "RESUME", "FLUSH_START", "FLUSH_STOP"};
+	static const struct {
+		trace_event_id_t id;
+		const char *name;
+	} names[] = {{POSIX_TRACE_ERROR, "ERROR"}, {POSIX_TRACE_START, "START"}, {POSIX_TRACE_FILTER, "FILTER"},
+		     {POSIX_TRACE_OVERFLOW, "OVERFLOW"}, {POSIX_TRACE_RESUME, "RESUME"},
+		     {POSIX_TRACE_FLUSH_START, "FLUSH_START"}, {POSIX_TRACE_FLUSH_STOP, "FLUSH_STOP"}};
 	char *s = NULL;
 	size_t n;
 	FILE *f = open_memstream(&s, &n);
@@ -345,8 +370,11 @@ const char *story(struct events list)
 			if (e->n == sizeof cause)
 				memcpy(&cause, e->data, sizeof cause);
 			fprintf(f, "STOP%d", cause);
-		} else if (e->i.posix_event_id < 9 && e->i.posix_event_id) {
-			fputs(names[e->i.posix_event_id], f);
+		} else if (!user(e->i.posix_event_id)) {
+			size_t k = 0;
+			while (k < sizeof names / sizeof names[0] && names[k].id != e->i.posix_event_id)
+				k++;
+			fputs(k < sizeof names / sizeof names[0] ? names[k].name : "SYSTEM", f);
 		} else {
 			fprintf(f, "%.*s", (int)strcspn(e->data, " ."), e->data);
 		}
@@ -447,17 +475,26 @@ void state(const char *file, int line, trace_id_t trid, int run, int full)
 			st.posix_stream_full_status, run, full);
 }
 
-unsigned long lost(trace_id_t trid) { return status(trid).posixtrace_lost; }
+long lost(trace_id_t trid)
+{
+	struct posix_trace_status_info st = status(trid);
+
+	(void)st;
+	return LOST_OF(st);
+}
+
+bool overrun(trace_id_t trid) { return status(trid).posix_stream_overrun_status == POSIX_TRACE_OVERRUN; }
 
 int fill(trace_id_t trid, int first)
 {
-	unsigned long before = lost(trid);
 	trace_event_id_t id = name("flow");
+
+	overrun(trid); /* resets it */
 
 	one_processor();
 	for (int n = 0; n < 1000000; n++) {
 		numbers(id, first + n, 1, 0);
-		if (lost(trid) != before)
+		if (overrun(trid))
 			return n;
 	}
 	FATAL("the stream does not become full");
@@ -517,7 +554,7 @@ bool has(const trace_event_set_t *set, trace_event_id_t id)
 
 bool same_set(const trace_event_set_t *a, const trace_event_set_t *b)
 {
-	for (trace_event_id_t id = 1; id < 4096; id++)
+	for (trace_event_id_t id = 1; id < MOST_TYPES; id++)
 		if (has(a, id) != has(b, id))
 			return false;
 	return true;
@@ -542,7 +579,9 @@ struct same_attr settings(const trace_attr_t *attr)
 	OK(posix_trace_attr_getgenversion(attr, s.version));
 	OK(posix_trace_attr_getcreatetime(attr, &s.created));
 	OK(posix_trace_attr_getclockres(attr, &s.resolution));
+#if TRI
 	OK(posix_trace_attr_getinherited(attr, &s.inherited));
+#endif
 	OK(posix_trace_attr_getstreamfullpolicy(attr, &s.policy));
 	OK(posix_trace_attr_getlogfullpolicy(attr, &s.logpolicy));
 	OK(posix_trace_attr_getstreamsize(attr, &s.size));
@@ -613,12 +652,42 @@ struct call *reading_until(trace_id_t trid, struct timespec deadline)
 	return begin((struct call){.trid = trid, .timed = true, .deadline = deadline});
 }
 
+/* Whether the kernel says that a thread sleeps. */
+bool asleep(const char *thread)
+{
+	char path[60], line[300], *end;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/self/task/%s/stat", thread);
+	f = fopen(path, "r");
+	if (!f)
+		return true; /* it does not say */
+	end = fgets(line, sizeof line, f) ? strrchr(line, ')') : NULL;
+	fclose(f);
+	return end && end[2] == 'S';
+}
+
+void one_waits(void)
+{
+	for (;; nap()) {
+		DIR *d = opendir("/proc/self/task");
+		struct dirent *e;
+		int n = 0;
+		MUST(d);
+		while ((e = readdir(d)))
+			n += isdigit((unsigned char)e->d_name[0]) && atoi(e->d_name) != tid() && WAITS(e->d_name);
+		closedir(d);
+		if (n == 1)
+			return;
+	}
+}
+
 void blocked(struct call *c)
 {
 	char thread[20];
 
 	snprintf(thread, sizeof thread, "%d", (int)c->tid);
-	WAIT(c->done || parked(thread));
+	WAIT(c->done || WAITS(thread));
 	for (int i = 0; i < 30; i++)
 		nap();
 	if (c->done)
@@ -668,19 +737,6 @@ void during_signals(void (*f)(void), int flags)
 	f();
 	over = true;
 	OK(pthread_join(t, NULL));
-}
-
-int files_in_trace_directory(const char *prefix)
-{
-	DIR *d = opendir(getenv("PTRACE_DIR"));
-	struct dirent *e;
-	int n = 0;
-
-	MUST(d);
-	while ((e = readdir(d)))
-		n += !strncmp(e->d_name, prefix, strlen(prefix)) && e->d_name[0] != '.';
-	closedir(d);
-	return n;
 }
 
 char *read_all(int fd, size_t *n)
@@ -794,6 +850,7 @@ int main(int argc, char **argv)
 	int ran = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	choices = getenv("CONFORM_CHOICES") != NULL;
 	if (argc == 4 && !strcmp(argv[1], "-peer"))
 		return peer_main(argv[2], argv[3]);
 	if (argc == 2 && !strcmp(argv[1], "-list")) {

@@ -12,6 +12,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -25,6 +26,77 @@
 #include <time.h>
 #include <trace.h>
 #include <unistd.h>
+
+#include "options.h"
+
+/*
+ * An implementation's own run may say more, by a header that the compiler includes first (-include):
+ *
+ *   LOST_OF(st), LOG_LOST_OF(st)  how many events the stream, and its log, have lost; with COUNTS 1
+ *   STREAMS_NOW()                 how many streams there are
+ *   WAITS(thread)                 whether a thread, by its kernel's number, waits for an event
+ *   USER_ENVIRONMENT(uid)         the variable, "NAME=VALUE", that processes of that user need
+ */
+#ifndef LOST_OF
+#define LOST_OF(st) ((void)(st), 0L)
+#define LOG_LOST_OF(st) ((void)(st), 0L)
+#define COUNTS 0
+#endif
+#ifdef STREAMS_NOW
+#define STREAMS(n) EQ(STREAMS_NOW(), n)
+#define WAIT_STREAMS(n) WAIT(STREAMS_NOW() == (n))
+#else
+#define STREAMS_NOW() 0
+#define STREAMS(n) ((void)0)
+#define WAIT_STREAMS(n) ((void)0)
+#endif
+#ifndef WAITS
+#define WAITS(thread) asleep(thread)
+#endif
+#ifndef USER_ENVIRONMENT
+#define USER_ENVIRONMENT(uid) NULL
+#endif
+
+/* What the standard does not say of losses is checked only where they can be counted. */
+#define LOST(st, n)                          \
+	do {                                 \
+		if (COUNTS)                  \
+			EQ(LOST_OF(st), n);  \
+	} while (0)
+#define LOG_LOST(st, n)                          \
+	do {                                     \
+		if (COUNTS)                      \
+			EQ(LOG_LOST_OF(st), n);  \
+	} while (0)
+#define COUNT(trid, n)                   \
+	do {                             \
+		if (COUNTS)              \
+			EQ(lost(trid), n); \
+	} while (0)
+#define NONE_LOST(trid) CHECK(COUNTS ? lost(trid) == 0 : !overrun(trid))
+
+/*
+ * The standard leaves much to the implementation. Where the environment has CONFORM_CHOICES=1, the
+ * programs also test what libposixtrace has chosen. The rest of a test behind CHOICE() does so.
+ */
+extern bool choices;
+#define CHOICE(why)                            \
+	do {                                   \
+		if (!choices)                  \
+			not_portable(why);     \
+	} while (0)
+#define PER_PROCESS "how many streams a process may have is the implementation's choice"
+/* The one here: a thread is identified by its kernel's number. */
+#define BY_THREAD(e, tid)                                                      \
+	do {                                                                   \
+		if (choices)                                                   \
+			EQ((long long)(e)->i.posix_thread_id, tid);            \
+	} while (0)
+
+/* The event types are 1 to MOST_TYPES - 1, as far as the programs go through them. */
+#ifndef MOST_TYPES
+#define MOST_TYPES 4096U
+#endif
 
 /* A function whose calls stand nowhere else. */
 #if defined __clang__
@@ -76,7 +148,9 @@ void nap(void);
 void one_processor(void);
 void all_processors(void);
 void need_root(void);
+/* The test has not run, for want of what? */
 _Noreturn void not_here(const char *why);
+_Noreturn void not_portable(const char *why);
 
 #define LOOP POSIX_TRACE_LOOP
 #define UNTIL_FULL POSIX_TRACE_UNTIL_FULL
@@ -144,7 +218,8 @@ const char *print(const char *format, ...) __attribute__((format(printf, 1, 2)))
 struct posix_trace_status_info status(trace_id_t trid);
 #define STATE(trid, run, full) state(__FILE__, __LINE__, trid, POSIX_TRACE_##run, POSIX_TRACE_##full)
 void state(const char *file, int line, trace_id_t trid, int run, int full);
-unsigned long lost(trace_id_t trid);
+long lost(trace_id_t trid); /* 0 where it cannot be counted */
+bool overrun(trace_id_t trid); /* and resets it */
 int fill(trace_id_t trid, int first); /* UNTIL_FULL: numbers until one is lost; how many were taken */
 int overwrite(trace_id_t trid, int first); /* LOOP: numbers until more are lost; how many were recorded */
 
@@ -181,6 +256,8 @@ struct call {
 struct call *reading(trace_id_t trid);	/* a thread in posix_trace_getnext_event() */
 struct call *reading_until(trace_id_t trid, struct timespec deadline);
 void blocked(struct call *c);		/* it waits, and goes on waiting */
+bool asleep(const char *thread);
+void one_waits(void);			/* another thread of the process does */
 void finished(struct call *c);		/* it returns */
 struct timespec after(int64_t ns);	/* CLOCK_REALTIME */
 pthread_t start(void *(*f)(void *), void *arg);
@@ -223,7 +300,6 @@ void gone(pid_t pid);
 int peer_main(char *in, char *out);
 pid_t sleeper(void);
 pid_t zombie(void);
-int files_in_trace_directory(const char *prefix);
 char *contents(const char *path, size_t *n);
 void write_file(const char *path, const void *data, size_t n);
 void small_file_system(const char *dir, const char *options);

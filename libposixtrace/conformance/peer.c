@@ -411,9 +411,9 @@ static void verb_status(char **f) /* NAME */
 	if (err)
 		done(err);
 	else
-		fprintf(replies, "%d %d %d %d %d %d %d %lu %lu\n", st.posix_stream_status, st.posix_stream_full_status,
+		fprintf(replies, "%d %d %d %d %d %d %d %ld %ld\n", st.posix_stream_status, st.posix_stream_full_status,
 			st.posix_stream_overrun_status, st.posix_stream_flush_status, st.posix_stream_flush_error,
-			st.posix_log_overrun_status, st.posix_log_full_status, st.posixtrace_lost, st.posixtrace_log_lost);
+			st.posix_log_overrun_status, st.posix_log_full_status, LOST_OF(st), LOG_LOST_OF(st));
 }
 
 static void verb_filter(char **f) /* NAME HOW EVENT...: a name, or ALL, SYSTEM, WOPID */
@@ -452,7 +452,7 @@ static void verb_read(char **f) /* NAME: the events of an active stream, or the 
 			break;
 		if ((err = posix_trace_eventid_get_name(s, e.posix_event_id, n)))
 			break;
-		if (e.posix_event_id < UNNAMED) {
+		if (!user(e.posix_event_id)) {
 			int cause = 0;
 			if (e.posix_event_id == POSIX_TRACE_STOP && len == sizeof cause)
 				memcpy(&cause, data, sizeof cause);
@@ -503,11 +503,6 @@ static void verb_user(char **f) /* UID GID */
 	done(setgid((gid_t)atoi(f[2])) || setuid((uid_t)atoi(f[1])) ? errno : 0);
 }
 
-static void verb_directory(char **f) /* DIR: the trace directory, before any call */
-{
-	done(setenv("PTRACE_DIR", f[1], 1) ? errno : 0);
-}
-
 static void verb_tid(char **f)
 {
 	(void)f;
@@ -517,12 +512,6 @@ static void verb_tid(char **f)
 static void verb_equal(char **f) /* NAME ID ID */
 {
 	fprintf(replies, "%d\n", posix_trace_eventid_equal(*stream(f[1]), (trace_event_id_t)atoi(f[2]), (trace_event_id_t)atoi(f[3])) != 0);
-}
-
-static void verb_list(char **f) /* the streams in the trace directory */
-{
-	(void)f;
-	fprintf(replies, "%d\n", files_in_trace_directory("s-"));
 }
 
 static void verb_set(char **f) /* NAME: an event whose data is a set of ids 2, 40, 1000, 4095 */
@@ -551,8 +540,8 @@ static const struct {
 	{"stop", verb_stream},	     {"clear", verb_stream},  {"flush", verb_stream},	 {"shutdown", verb_stream},
 	{"close", verb_stream},	     {"rewind", verb_stream}, {"all", verb_all},	 {"status", verb_status},
 	{"filter", verb_filter},     {"read", verb_read},     {"types", verb_types},	 {"openlog", verb_openlog},
-	{"dumpable", verb_dumpable}, {"fsize", verb_fsize},   {"user", verb_user},	 {"directory", verb_directory},
-	{"tid", verb_tid},	     {"equal", verb_equal},   {"list", verb_list},	 {"set", verb_set},
+	{"dumpable", verb_dumpable}, {"fsize", verb_fsize},   {"user", verb_user},
+	{"tid", verb_tid},	     {"equal", verb_equal},   {"set", verb_set},
 	{"alone", verb_alone},
 };
 

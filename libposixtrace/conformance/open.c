@@ -318,7 +318,7 @@ TEST(OPN_11, "")
 		struct posix_trace_event_info *x = &live.e[i].i, *y = &u.e[i].i;
 		EQ(y->posix_event_id, x->posix_event_id);
 		EQ(y->posix_pid, getpid());
-		EQ((long long)y->posix_thread_id, tid());
+		BY_THREAD(&u.e[i], tid());
 		CHECK(y->posix_prog_address == x->posix_prog_address);
 		EQ(y->posix_truncation_status, i > 100 ? POSIX_TRACE_TRUNCATED_RECORD : POSIX_TRACE_NOT_TRUNCATED);
 		EQ(u.e[i].n, i > 100 ? 100 : i);

@@ -1,23 +1,20 @@
 /* Section LIM: options, limits, constants, types, and what holds of all functions. */
 #include "conform.h"
-#include "../parked.h"
 #include <limits.h>
-#include <sys/file.h>
-#include <dirent.h>
-
-#if _POSIX_TRACE != 200809L || _POSIX_TRACE_EVENT_FILTER != 200809L || _POSIX_TRACE_LOG != 200809L || _POSIX_TRACE_INHERIT != 200809L
-#error "the options are constants of the preprocessor"
-#endif
 
 TEST(LIM_01, "")
 {
-	long options[] = {_POSIX_TRACE, _POSIX_TRACE_EVENT_FILTER, _POSIX_TRACE_LOG, _POSIX_TRACE_INHERIT};
+	/* 0: only sysconf() knows. */
+	long options[] = {SAID_TRC, SAID_TEF, SAID_TRL, SAID_TRI};
 	int names[] = {_SC_TRACE, _SC_TRACE_EVENT_FILTER, _SC_TRACE_LOG, _SC_TRACE_INHERIT};
 
 	for (int i = 0; i < 4; i++) {
-		EQ(options[i], 200809L);
-		EQ(sysconf(names[i]), 200809L);
-		EQ(posixtrace_sysconf(names[i]), 200809L);
+		CHECK(options[i] == -1 || options[i] == 0 || options[i] == 200809L);
+		CHECK(i > 0 || options[i] != -1);
+		if (options[i])
+			EQ(sysconf(names[i]), options[i]);
+		else
+			CHECK(sysconf(names[i]) == -1 || sysconf(names[i]) == 200809L);
 	}
 }
 
@@ -27,7 +24,7 @@ TEST(LIM_02, "")
 	trace_id_t s = STREAM(.log = "log", .inherited = POSIX_TRACE_INHERITED);
 	trace_event_id_t out = name("lim.two.out");
 
-	EQ(_POSIX_TRACE + _POSIX_TRACE_EVENT_FILTER + _POSIX_TRACE_LOG + _POSIX_TRACE_INHERIT, 4 * 200809L);
+	EQ(sysconf(_SC_TRACE) + sysconf(_SC_TRACE_EVENT_FILTER) + sysconf(_SC_TRACE_LOG) + sysconf(_SC_TRACE_INHERIT), 4 * 200809L);
 	set_filter(s, set_of(1, out), POSIX_TRACE_SET_EVENTSET);
 	OK(posix_trace_start(s));
 	text(out, "out");
@@ -42,7 +39,6 @@ TEST(LIM_03, "EINVAL")
 	EQ(sysconf(_SC_TRACE_NAME_MAX), TRACE_NAME_MAX);
 	EQ(sysconf(_SC_TRACE_SYS_MAX), TRACE_SYS_MAX);
 	EQ(sysconf(_SC_TRACE_USER_EVENT_MAX), TRACE_USER_EVENT_MAX);
-	EQ(sysconf(_SC_TRACE), 200809L);
 	errno = 0;
 	EQ(sysconf(123456), -1);
 	EQ(errno, EINVAL);
@@ -57,7 +53,7 @@ TEST(LIM_04, "posix_trace_eventid_open/ENAMETOOLONG")
 	trace_event_id_t id = 77;
 
 	EQ(_POSIX_TRACE_EVENT_NAME_MAX, 30);
-	EQ(TRACE_EVENT_NAME_MAX, 255);
+	CHECK(choices ? TRACE_EVENT_NAME_MAX == 255 : TRACE_EVENT_NAME_MAX >= 30);
 	memset(s, 'n', sizeof s);
 	s[TRACE_EVENT_NAME_MAX + 1] = 0;
 	ERR(posix_trace_eventid_open(s, &id), ENAMETOOLONG);
@@ -72,7 +68,7 @@ TEST(LIM_05, "")
 	char s[TRACE_NAME_MAX + 1];
 
 	EQ(_POSIX_TRACE_NAME_MAX, 8);
-	EQ(TRACE_NAME_MAX, 255);
+	CHECK(choices ? TRACE_NAME_MAX == 255 : TRACE_NAME_MAX >= 8);
 	memset(s, 's', TRACE_NAME_MAX);
 	s[TRACE_NAME_MAX] = 0;
 	struct same_attr a = attr_of(STREAM(.name = s));
@@ -121,15 +117,9 @@ static void fill_directory(void)
 TEST(LIM_06, "")
 {
 	EQ(_POSIX_TRACE_SYS_MAX, 8);
-	EQ(TRACE_SYS_MAX, 1024);
+	CHECK(choices ? TRACE_SYS_MAX == 1024 : TRACE_SYS_MAX >= 8);
 	fill_directory();
 	EQ(full.made, TRACE_SYS_MAX);
-	/* Those of one directory do not count in another. */
-	mkdir("other", 0700);
-	struct peer *p = new_peer(print("PTRACE_DIR=%s/other", getcwd(NULL, 0)));
-	SAY(p, "create other 0 size=1");
-	SAY(p, "shutdown other");
-	exit_peer(p);
 }
 
 /* Here, since it needs the same crowd. */
@@ -148,12 +138,12 @@ TEST(CRE_08, "posix_trace_create/EAGAIN")
 TEST(LIM_07, "")
 {
 	EQ(_POSIX_TRACE_USER_EVENT_MAX, 32);
-	EQ(TRACE_USER_EVENT_MAX, 1024);
-	SAME(ask(new_peer(NULL), "fill lim.seven. %d", TRACE_USER_EVENT_MAX - 1), "1023 0");
-	SAME(ask(new_peer(NULL), "fill lim.other. %d", TRACE_USER_EVENT_MAX - 1), "1023 0"); /* each process has its own */
+	CHECK(choices ? TRACE_USER_EVENT_MAX == 1024 : TRACE_USER_EVENT_MAX >= 32);
+	SAME(ask(new_peer(NULL), "fill lim.seven. %d", TRACE_USER_EVENT_MAX - 1), print("%d 0", TRACE_USER_EVENT_MAX - 1));
+	SAME(ask(new_peer(NULL), "fill lim.other. %d", TRACE_USER_EVENT_MAX - 1), print("%d 0", TRACE_USER_EVENT_MAX - 1)); /* each process has its own */
 }
 
-TEST(LIM_08, "") { SAME(ask(new_peer(NULL), "fill lim.eight. %d", TRACE_USER_EVENT_MAX + 10), "1023 11"); }
+TEST(LIM_08, "") { SAME(ask(new_peer(NULL), "fill lim.eight. %d", TRACE_USER_EVENT_MAX + 10), print("%d 11", TRACE_USER_EVENT_MAX - 1)); }
 
 TEST(LIM_09, "")
 {
@@ -184,7 +174,9 @@ TEST(LIM_10, "")
 	FAMILY(POSIX_TRACE_OVERRUN, POSIX_TRACE_NO_OVERRUN);
 	FAMILY(POSIX_TRACE_FLUSHING, POSIX_TRACE_NOT_FLUSHING);
 	FAMILY(POSIX_TRACE_NOT_TRUNCATED, POSIX_TRACE_TRUNCATED_READ, POSIX_TRACE_TRUNCATED_RECORD);
+#if TRI
 	FAMILY(POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED);
+#endif
 	FAMILY(POSIX_TRACE_WOPID_EVENTS, POSIX_TRACE_SYSTEM_EVENTS, POSIX_TRACE_ALL_EVENTS);
 	FAMILY(POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, POSIX_TRACE_FLUSH_START,
 	       POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_FILTER, POSIX_TRACE_ERROR, POSIX_TRACE_UNNAMED_USER_EVENT);
@@ -307,7 +299,9 @@ TEST(LIM_17, "")
 	ERR(posix_trace_create_withlog(0, NULL, -1, &s), EBADF);
 	ERR(posix_trace_open(-1, &s), EBADF);
 	ERR(posix_trace_eventid_open(longer, &id), ENAMETOOLONG);
+#if TRI
 	ERR(posix_trace_attr_setinherited(&attr, 99), EINVAL);
+#endif
 	ERR(posix_trace_eventset_fill(&set, 99), EINVAL);
 	posix_trace_event(UNNAMED, "x", 1);
 	EQ(errno, 12345);
@@ -395,7 +389,7 @@ TEST(LIM_18, "")
 			numbers(id, n++, 1, 0);
 	timer_delete(timer);
 	signal(SIGUSR2, SIG_IGN);
-	EQ(lost(shared), 0);
+	NONE_LOST(shared);
 	struct events all = drain(shared);
 	ordered(all);
 	range(only(all, id), 0, n);
@@ -461,7 +455,7 @@ TEST(LIM_19, "")
 	/* A call that may wait is a cancellation point, and the stream works afterwards. */
 	drain(shared);
 	t = start(wait_to_be_cancelled, &shared);
-	WAIT(parked_threads() == 1);
+	one_waits();
 	OK(pthread_cancel(t));
 	OK(pthread_join(t, &result));
 	CHECK(result == PTHREAD_CANCELED);
@@ -503,6 +497,7 @@ TEST(LIM_20, "") { during_signals(all_without_eintr, 0); }
 
 TEST(LIM_21, "")
 {
+	CHOICE("what a trace point costs is the implementation's choice");
 	trace_event_id_t id = name("lim.twentyone");
 	int64_t best = INT64_MAX;
 
@@ -515,26 +510,6 @@ TEST(LIM_21, "")
 	}
 	if (best / 10000 > 100)
 		FAIL("an untraced trace point takes %d ns", (int)(best / 10000));
-	/* A trace point waits for no lock: those of the files are all taken here. */
-	trace_id_t s = RUNNING(0);
-	text(id, "0"); /* connects */
-	drain(s);
-	const char *dir = getenv("PTRACE_DIR");
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	int fds[100], n = 0;
-	while ((e = readdir(d)) && n < 100)
-		if (e->d_name[0] != '.') {
-			fds[n] = open(print("%s/%s", dir, e->d_name), O_RDONLY | O_CLOEXEC);
-			MUST(fds[n] >= 0 && !flock(fds[n], LOCK_EX | LOCK_NB));
-			n++;
-		}
-	closedir(d);
-	CHECK(n >= 2);
-	numbers(id, 0, 100, 0);
-	while (n)
-		close(fds[--n]);
-	range(drain(s), 0, 100);
 }
 
 TEST(LIM_22, "EBADF,EINVAL")
@@ -562,6 +537,8 @@ TEST(LIM_22, "EBADF,EINVAL")
 	ERR(posix_trace_set_filter(s, &set, 0), EINVAL);
 	ERR(posix_trace_create_withlog(0, NULL, -1, &trid), EBADF);
 	ERR(posix_trace_open(-1, &trid), EBADF);
+	if (!choices) /* of how many streams one process may have */
+		return;
 	/* An invalid value is reported before a limit. */
 	for (int i = 0; i < 64; i++)
 		STREAM(.pid = pid, .size = 1);

@@ -19,7 +19,7 @@ TEST(FIL_01, "")
 
 static trace_event_set_t combined(trace_event_set_t old, const trace_event_set_t *set, int how)
 {
-	for (trace_event_id_t id = 1; id < 4096; id++)
+	for (trace_event_id_t id = 1; id < MOST_TYPES; id++)
 		if (how == POSIX_TRACE_SET_EVENTSET)
 			OK(has(set, id) ? posix_trace_eventset_add(id, &old) : posix_trace_eventset_del(id, &old));
 		else if (has(set, id))
@@ -308,11 +308,11 @@ TEST(FIL_16, "")
 	trace_event_set_t want = set_of(1, 4000U), have;
 
 	fill(s, 0);
-	unsigned long before = lost(s);
 	set_filter(s, want, POSIX_TRACE_SET_EVENTSET);
 	have = filter(s);
 	CHECK(same_set(&have, &want));
-	EQ(lost(s), before + 1); /* the FILTER event */
+	CHECK(overrun(s)); /* the FILTER event */
+	COUNT(s, 2);
 	struct events all = drain(s);
 	EQ(only(all, POSIX_TRACE_FILTER).n, 0);
 	struct events starts = only(all, POSIX_TRACE_START);

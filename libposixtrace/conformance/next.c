@@ -398,7 +398,7 @@ TEST(GET_18, "")
 		numbers(UNNAMED, 0, 10, 0);
 		drain(s);
 	}
-	EQ(lost(s), 0);
+	NONE_LOST(s);
 }
 
 TEST(GET_19, "EINTR")

@@ -845,6 +845,17 @@ static void late(int sig)
 	_exit(1);
 }
 
+/* Whether there is an option, by what the header says of it. 0: the program has to ask. */
+static int there_is(long said, int name) { return said > 0 || (said == 0 && sysconf(name) > 0); }
+
+static void print_options(void)
+{
+	printf("TRC %d\n", there_is(SAID_TRC, _SC_TRACE));
+	printf("TEF %d\n", there_is(SAID_TEF, _SC_TRACE_EVENT_FILTER));
+	printf("TRL %d\n", there_is(SAID_TRL, _SC_TRACE_LOG));
+	printf("TRI %d\n", there_is(SAID_TRI, _SC_TRACE_INHERIT));
+}
+
 int main(int argc, char **argv)
 {
 	int ran = 0;
@@ -856,6 +867,10 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "-list")) {
 		for (int i = 0; i < tests_n; i++)
 			puts(tests[i].name);
+		return 0;
+	}
+	if (argc == 2 && !strcmp(argv[1], "-options")) {
+		print_options();
 		return 0;
 	}
 	signal(SIGALRM, late);

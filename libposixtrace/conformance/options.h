@@ -6,26 +6,26 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* What the header says of an option, and 0 where it says nothing. */
+/* What the header says of an option, and -1 where it says nothing. */
 #ifdef _POSIX_TRACE
 #define SAID_TRC _POSIX_TRACE
 #else
-#define SAID_TRC 0L
+#define SAID_TRC -1L
 #endif
 #ifdef _POSIX_TRACE_EVENT_FILTER
 #define SAID_TEF _POSIX_TRACE_EVENT_FILTER
 #else
-#define SAID_TEF 0L
+#define SAID_TEF -1L
 #endif
 #ifdef _POSIX_TRACE_LOG
 #define SAID_TRL _POSIX_TRACE_LOG
 #else
-#define SAID_TRL 0L
+#define SAID_TRL -1L
 #endif
 #ifdef _POSIX_TRACE_INHERIT
 #define SAID_TRI _POSIX_TRACE_INHERIT
 #else
-#define SAID_TRI 0L
+#define SAID_TRI -1L
 #endif
 
 #if defined _POSIX_TRACE_INHERIT && _POSIX_TRACE_INHERIT >= 0

@@ -69,7 +69,7 @@ func TestRequirements(t *testing.T) {
 	}
 	ids := map[string]known{}
 	for _, l := range lines(t, "../../../libposixtrace/conformance/requirements.txt") {
-		if f := strings.Fields(l); len(f) == 4 && !strings.HasPrefix(l, "#") {
+		if f := strings.Fields(l); len(f) == 5 && !strings.HasPrefix(l, "#") {
 			ids[f[0]] = known{list(f[2]), list(f[3])}
 		}
 	}

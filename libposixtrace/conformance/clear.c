@@ -45,7 +45,7 @@ TEST(CLR_02, "")
 
 TEST(CLR_03, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++)
+	EACH (p, LOOP, UNTIL_FULL)
 		for (int reported = 0; reported < 4; reported++) { /* however many marks have been reported */
 			trace_id_t s = RUNNING(.policy = p, TINY);
 			struct event e;
@@ -125,7 +125,7 @@ static void *sized(void *arg)
 
 TEST(CLR_06, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++) {
+	EACH (p, LOOP, UNTIL_FULL) {
 		trace_id_t s = RUNNING(.policy = p, .data = 1000);
 		trace_event_id_t ids[] = {name("clr.a"), name("clr.b")};
 		pthread_t t[2];
@@ -163,7 +163,7 @@ TEST(CLR_06, "")
 
 TEST(CLR_07, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++) {
+	EACH (p, LOOP, UNTIL_FULL) {
 		const char *log = print("log%d", p);
 		trace_id_t s = RUNNING(.policy = UNTIL_FULL, .logpolicy = p, .logsize = 64 << 10, .log = log, TINY);
 		while (status(s).posix_log_full_status != POSIX_TRACE_FULL) {

@@ -9,6 +9,14 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+_Static_assert(POSIX_TRACE_LOOP != 0 && POSIX_TRACE_UNTIL_FULL != 0, "for struct how, 0 is the default");
+#if TRL
+_Static_assert(POSIX_TRACE_FLUSH != 0 && POSIX_TRACE_APPEND != 0, "for struct how, 0 is the default");
+#endif
+#if TRI
+_Static_assert(POSIX_TRACE_INHERITED != 0, "for struct how, 0 is the default");
+#endif
+
 static struct {
 	char name[100];
 	void (*test)(void);
@@ -124,7 +132,11 @@ static _Noreturn void not_run(int status, const char *why)
 
 void not_here(const char *why) { not_run(NOT_HERE, why); }
 void not_portable(const char *why) { not_run(NOT_PORTABLE, why); }
-int not_supported(const char *option) { not_run(NOT_SUPPORTED, option); }
+int not_supported(const char *option)
+{
+	peer_lacks(option);
+	not_run(NOT_SUPPORTED, option);
+}
 
 void need_root(void)
 {
@@ -236,15 +248,20 @@ void numbers(trace_event_id_t id, int first, int n, int size)
 
 bool user(trace_event_id_t id)
 {
+#if TEF
 	static _Thread_local bool filled;
-	static _Thread_local trace_event_set_t mine;
+	static _Thread_local trace_event_set_t system;
 	int is = 0;
 
 	if (!filled) {
-		OK(posix_trace_eventset_fill(&mine, POSIX_TRACE_SYSTEM_EVENTS));
+		OK(posix_trace_eventset_fill(&system, POSIX_TRACE_SYSTEM_EVENTS));
 		filled = true;
 	}
-	return !posix_trace_eventset_ismember(id, &mine, &is) && !is;
+	return !posix_trace_eventset_ismember(id, &system, &is) && !is;
+#else /* as far as the standard says */
+	return id != POSIX_TRACE_ERROR && id != POSIX_TRACE_START && id != POSIX_TRACE_STOP && id != POSIX_TRACE_OVERFLOW &&
+	       id != POSIX_TRACE_RESUME;
+#endif
 }
 
 static bool take(struct event *e, int err, int unavailable, char *buf, size_t n)
@@ -332,7 +349,11 @@ static bool is_id(trace_event_id_t id, trace_event_id_t want) { return id == wan
 static bool no_mark(trace_event_id_t id, trace_event_id_t not_used)
 {
 	(void)not_used;
+#if TRL
 	return id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP;
+#else
+	return id != 0;
+#endif
 }
 
 struct events users(struct events list) { return keep(list, is_user, 0); }
@@ -353,9 +374,14 @@ const char *story(struct events list)
 	static const struct {
 		trace_event_id_t id;
 		const char *name;
-	} names[] = {{POSIX_TRACE_ERROR, "ERROR"}, {POSIX_TRACE_START, "START"}, {POSIX_TRACE_FILTER, "FILTER"},
-		     {POSIX_TRACE_OVERFLOW, "OVERFLOW"}, {POSIX_TRACE_RESUME, "RESUME"},
-		     {POSIX_TRACE_FLUSH_START, "FLUSH_START"}, {POSIX_TRACE_FLUSH_STOP, "FLUSH_STOP"}};
+	} names[] = {{POSIX_TRACE_ERROR, "ERROR"}, {POSIX_TRACE_START, "START"}, {POSIX_TRACE_OVERFLOW, "OVERFLOW"},
+#if TEF
+		     {POSIX_TRACE_FILTER, "FILTER"},
+#endif
+#if TRL
+		     {POSIX_TRACE_FLUSH_START, "FLUSH_START"}, {POSIX_TRACE_FLUSH_STOP, "FLUSH_STOP"},
+#endif
+		     {POSIX_TRACE_RESUME, "RESUME"}};
 	char *s = NULL;
 	size_t n;
 	FILE *f = open_memstream(&s, &n);
@@ -583,10 +609,12 @@ struct same_attr settings(const trace_attr_t *attr)
 	OK(posix_trace_attr_getinherited(attr, &s.inherited));
 #endif
 	OK(posix_trace_attr_getstreamfullpolicy(attr, &s.policy));
+#if TRL
 	OK(posix_trace_attr_getlogfullpolicy(attr, &s.logpolicy));
+	OK(posix_trace_attr_getlogsize(attr, &s.logsize));
+#endif
 	OK(posix_trace_attr_getstreamsize(attr, &s.size));
 	OK(posix_trace_attr_getmaxdatasize(attr, &s.data));
-	OK(posix_trace_attr_getlogsize(attr, &s.logsize));
 	return s;
 }
 

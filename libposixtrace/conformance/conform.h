@@ -159,6 +159,12 @@ _Noreturn void not_portable(const char *why);
 #define UNNAMED POSIX_TRACE_UNNAMED_USER_EVENT
 #define NODATA SIZE_MAX
 
+/* Goes through some constants. */
+#define EACH(p, ...)                                                                             \
+	for (int p, p##_i = 0; p##_i < (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)) &&      \
+			       (p = ((const int[]){__VA_ARGS__})[p##_i], true);                  \
+	     p##_i++)
+
 /* A stream to make. What is 0 has its default value. */
 struct how {
 	pid_t pid;
@@ -298,6 +304,7 @@ void kill_peer(struct peer *p);
 void exit_peer(struct peer *p);
 void gone(pid_t pid);
 int peer_main(char *in, char *out);
+void peer_lacks(const char *option); /* a peer says so to the test */
 pid_t sleeper(void);
 pid_t zombie(void);
 char *contents(const char *path, size_t *n);

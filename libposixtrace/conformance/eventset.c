@@ -51,7 +51,7 @@ TEST(SET_02, "posix_trace_eventset_fill/EINVAL")
 	ERR(posix_trace_eventset_fill(NULL, POSIX_TRACE_ALL_EVENTS), EINVAL);
 	CHECK(same_set(&set, &before));
 	/* The old content does not matter. */
-	for (int what = 0; what < 3; what++) {
+	EACH (what, POSIX_TRACE_WOPID_EVENTS, POSIX_TRACE_SYSTEM_EVENTS, POSIX_TRACE_ALL_EVENTS) {
 		trace_event_set_t a = filled(what), b;
 		memset(&b, 0xff, sizeof b);
 		OK(posix_trace_eventset_fill(&b, what));

@@ -142,7 +142,7 @@ TEST(FIL_08, "")
 
 	set_filter(s, same_as, POSIX_TRACE_SET_EVENTSET);
 	drain(s);
-	for (int how = 0; how < 2; how++)
+	EACH (how, POSIX_TRACE_SET_EVENTSET, POSIX_TRACE_ADD_EVENTSET)
 		set_filter(s, same_as, how); /* also when the set does not change */
 	SAME(story(drain(s)), "FILTER FILTER");
 	/* Its place separates events judged by the old and by the new filter. */

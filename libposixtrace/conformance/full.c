@@ -508,7 +508,7 @@ TEST(FUL_16, "")
 TEST(FUL_17, "")
 {
 	one_processor();
-	for (int p = LOOP; p <= UNTIL_FULL; p++) {
+	EACH (p, LOOP, UNTIL_FULL) {
 		trace_id_t s = STREAM(.policy = p, TINY);
 		struct writer w = {name("flow"), 40000, false};
 		set_filter(s, set_of(1, POSIX_TRACE_START), POSIX_TRACE_SET_EVENTSET); /* which LOOP could overwrite */

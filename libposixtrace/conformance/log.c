@@ -213,7 +213,7 @@ TEST(LOG_06, "")
 
 TEST(LOG_07, "")
 {
-	for (int p = LOOP; p <= FLUSH; p++) {
+	EACH (p, LOOP, UNTIL_FULL, FLUSH) {
 		const char *log = print("log%d", p);
 		trace_id_t s = RUNNING(.policy = p, .logpolicy = UNTIL_FULL, .logsize = 1, .size = 16 << 10, .data = 128, .log = log);
 		trace_event_id_t id = name("log.end");
@@ -277,7 +277,7 @@ TEST(LOG_10, "")
 
 	one_processor();
 	OK(posix_trace_eventset_fill(&system, POSIX_TRACE_SYSTEM_EVENTS));
-	for (int p = LOOP; p <= FLUSH; p++)
+	EACH (p, LOOP, UNTIL_FULL, FLUSH)
 		for (int k = 0; k < 3; k++)
 			for (int burst = 20; burst <= 800; burst *= 40) {
 				const char *log = print("log%d.%d.%d", p, k, burst);

@@ -25,11 +25,15 @@ static const struct {
 } predefined[] = {{POSIX_TRACE_ERROR, "posix_trace_error"},
 		  {POSIX_TRACE_START, "posix_trace_start"},
 		  {POSIX_TRACE_STOP, "posix_trace_stop"},
+#if TEF
 		  {POSIX_TRACE_FILTER, "posix_trace_filter"},
+#endif
 		  {POSIX_TRACE_OVERFLOW, "posix_trace_overflow"},
 		  {POSIX_TRACE_RESUME, "posix_trace_resume"},
+#if TRL
 		  {POSIX_TRACE_FLUSH_START, "posix_trace_flush_start"},
 		  {POSIX_TRACE_FLUSH_STOP, "posix_trace_flush_stop"},
+#endif
 		  {POSIX_TRACE_UNNAMED_USER_EVENT, "posix_trace_unnamed_userevent"}};
 
 TEST(MAP_01, "posix_trace_eventid_open")

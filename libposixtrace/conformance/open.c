@@ -196,7 +196,7 @@ TEST(OPN_06, "EINVAL")
 	ERR(posix_trace_flush(l), EINVAL);
 	ERR(posix_trace_shutdown(l), EINVAL);
 	ERR(posix_trace_get_filter(l, &set), EINVAL);
-	ERR(posix_trace_set_filter(l, &set, 0), EINVAL);
+	ERR(posix_trace_set_filter(l, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
 	ERR(posix_trace_trid_eventid_open(l, "x", &id), EINVAL);
 	ERR(posix_trace_trygetnext_event(l, &e, NULL, 0, &n, &none), EINVAL);
 	ERR(posix_trace_timedgetnext_event(l, &e, NULL, 0, &n, &none, &t), EINVAL);

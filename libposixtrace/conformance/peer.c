@@ -109,6 +109,8 @@ const char *answer(struct peer *p)
 	if (getline(&line, &n, p->out) <= 0)
 		FATAL("peer %d says nothing", (int)p->pid);
 	line[strcspn(line, "\n")] = 0;
+	if (!strncmp(line, "lacks ", 6))
+		not_supported(line + 6);
 	return line;
 }
 
@@ -216,6 +218,14 @@ static void done(int err)
 		fprintf(replies, "%d\n", err);
 	else
 		fputs("done\n", replies);
+}
+
+void peer_lacks(const char *option)
+{
+	if (!replies)
+		return;
+	fprintf(replies, "lacks %s\n", option);
+	fflush(replies);
 }
 
 static void listen_to(char *in, char *out);
@@ -395,7 +405,7 @@ static void verb_all(char **f) /* NAME: the error numbers of all calls with an i
 	posix_trace_eventset_empty(&set);
 	posix_trace_attr_init(&attr);
 	fprintf(replies, "%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", posix_trace_start(s), posix_trace_stop(s),
-		posix_trace_clear(s), posix_trace_flush(s), posix_trace_get_filter(s, &set), posix_trace_set_filter(s, &set, 0),
+		posix_trace_clear(s), posix_trace_flush(s), posix_trace_get_filter(s, &set), posix_trace_set_filter(s, &set, POSIX_TRACE_SET_EVENTSET),
 		posix_trace_trid_eventid_open(s, "all", &id), posix_trace_get_attr(s, &attr), posix_trace_get_status(s, &st),
 		posix_trace_eventid_get_name(s, POSIX_TRACE_START, n), posix_trace_eventtypelist_getnext_id(s, &id, &no),
 		posix_trace_eventtypelist_rewind(s), posix_trace_rewind(s), posix_trace_close(s),
@@ -412,8 +422,14 @@ static void verb_status(char **f) /* NAME */
 		done(err);
 	else
 		fprintf(replies, "%d %d %d %d %d %d %d %ld %ld\n", st.posix_stream_status, st.posix_stream_full_status,
-			st.posix_stream_overrun_status, st.posix_stream_flush_status, st.posix_stream_flush_error,
-			st.posix_log_overrun_status, st.posix_log_full_status, LOST_OF(st), LOG_LOST_OF(st));
+			st.posix_stream_overrun_status,
+#if TRL
+			st.posix_stream_flush_status, st.posix_stream_flush_error, st.posix_log_overrun_status,
+			st.posix_log_full_status,
+#else
+			0, 0, 0, 0,
+#endif
+			LOST_OF(st), LOG_LOST_OF(st));
 }
 
 static void verb_filter(char **f) /* NAME HOW EVENT...: a name, or ALL, SYSTEM, WOPID */

@@ -46,7 +46,7 @@ TEST(SST_01, "posix_trace_get_status")
 
 TEST(SST_02, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++) {
+	EACH (p, LOOP, UNTIL_FULL) {
 		trace_id_t s = STREAM(.policy = p, TINY);
 		bool seen[2][2] = {{0}};
 		struct recorder r = {name("flow"), false};
@@ -80,7 +80,7 @@ TEST(SST_02, "")
 
 TEST(SST_03, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++)
+	EACH (p, LOOP, UNTIL_FULL)
 		for (int how = 0; how < 3; how++) {
 			trace_id_t s = RUNNING(.policy = p, .log = how == 2 ? "log" : NULL, TINY);
 			fill(s, 0);
@@ -119,7 +119,7 @@ TEST(SST_04, "")
 
 TEST(SST_05, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++) {
+	EACH (p, LOOP, UNTIL_FULL) {
 		trace_id_t s = RUNNING(.policy = p, TINY);
 		EQ(status(s).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 		for (int i = 0; i < 3; i++) {
@@ -238,7 +238,7 @@ TEST(SST_07_first, "first")
 
 TEST(SST_08, "")
 {
-	for (int p = LOOP; p <= UNTIL_FULL; p++) {
+	EACH (p, LOOP, UNTIL_FULL) {
 		trace_id_t s = RUNNING(.policy = UNTIL_FULL, .logpolicy = p, .logsize = 64 << 10, .log = print("log%d", p), TINY);
 		struct posix_trace_status_info st;
 		EQ(status(s).posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
@@ -420,8 +420,11 @@ TEST(SST_16, "")
 	struct posix_trace_status_info st = {0};
 	struct posix_trace_event_info e = {0};
 	int *members[] = {&st.posix_stream_status,	  &st.posix_stream_full_status,	 &st.posix_stream_overrun_status,
+#if TRL
 			  &st.posix_stream_flush_status,  &st.posix_stream_flush_error,	 &st.posix_log_overrun_status,
-			  &st.posix_log_full_status,	  &e.posix_truncation_status};
+			  &st.posix_log_full_status,
+#endif
+			  &e.posix_truncation_status};
 	trace_event_id_t *id = &e.posix_event_id;
 	pid_t *pid = &e.posix_pid;
 	void **address = &e.posix_prog_address;

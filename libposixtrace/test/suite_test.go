@@ -172,34 +172,47 @@ func TestSuiteFindsFaults(t *testing.T) {
 	wantRequirements(t, results(t, report), faults)
 }
 
-// TestSuiteWithoutInherit runs it against an implementation that lacks an option: it fails nothing for that.
-func TestSuiteWithoutInherit(t *testing.T) {
-	dir, err := filepath.Abs("testdata/noinherit")
-	tracetest.OK(t, "Abs", err)
-	var ids []string
-	if !tracetest.Full() {
-		ids = some
-	}
-	report, status := runSuite(t, []string{"-I" + dir}, nil, nil, append([]string{"--tap"}, ids...)...)
-	all := results(t, report)
-	if status != 0 || len(all["not ok"]) > 0 {
-		t.Errorf("status %d:\n%s", status, report)
-	}
-	wantRequirements(t, all, ids)
-	var lacks []string
-	for _, n := range all["not supported"] {
-		lacks = append(lacks, idOf(n))
-	}
-	t.Logf("%d tests pass; not supported: %v", len(all["ok"]), slices.Compact(lacks))
-	for _, id := range []string{"ATR-12", "INH-01"} {
-		if !slices.Contains(lacks, id) {
-			t.Errorf("%s is not among those that are not supported:\n%s", id, report)
-		}
-	}
-	for _, id := range []string{"INH-02", "ATR-07", "CRE-04"} {
-		if !slices.ContainsFunc(all["ok"], func(n string) bool { return idOf(n) == id }) {
-			t.Errorf("%s, which needs no Trace Inherit, does not pass:\n%s", id, report)
-		}
+// TestSuiteWithoutOptions runs it against implementations that lack options: they fail nothing for that.
+func TestSuiteWithoutOptions(t *testing.T) {
+	for _, profile := range []struct {
+		name           string
+		hide           []string
+		lacks, has, of []string // requirements: not supported, passed, asked for in the ordinary run
+	}{
+		{"PSE52, without Trace Inherit", []string{"-DHIDE_INHERIT"}, []string{"ATR-12", "INH-01"}, []string{"INH-02", "ATR-07", "CRE-04", "LOG-02"}, some},
+		{"Trace alone", []string{"-DHIDE_INHERIT", "-DHIDE_LOG", "-DHIDE_EVENT_FILTER"}, []string{"ATR-12", "INH-01", "LOG-02", "FIL-03"},
+			[]string{"INH-02", "ATR-07", "LIM-01", "EVT-03"}, []string{"LIM-01", "ATR-07", "ATR-12", "EVT-03", "FIL-03", "INH-01", "INH-02", "LOG-02"}},
+	} {
+		t.Run(profile.name, func(t *testing.T) {
+			dir, err := filepath.Abs("testdata/profile")
+			tracetest.OK(t, "Abs", err)
+			var ids []string
+			if !tracetest.Full() {
+				ids = profile.of
+			}
+			report, status := runSuite(t, append(profile.hide, "-I"+dir), nil, nil, append([]string{"--tap"}, ids...)...)
+			all := results(t, report)
+			if status != 0 || len(all["not ok"]) > 0 {
+				t.Errorf("status %d:\n%s", status, report)
+			}
+			wantRequirements(t, all, ids)
+			for result, names := range all {
+				t.Logf("%s: %d tests", result, len(names))
+			}
+			has := func(result, id string) bool {
+				return slices.ContainsFunc(all[result], func(n string) bool { return idOf(n) == id })
+			}
+			for _, id := range profile.lacks {
+				if !has("not supported", id) {
+					t.Errorf("%s is not among those that are not supported:\n%s", id, report)
+				}
+			}
+			for _, id := range profile.has {
+				if !has("ok", id) {
+					t.Errorf("%s, which needs none of these options, does not pass:\n%s", id, report)
+				}
+			}
+		})
 	}
 }
 

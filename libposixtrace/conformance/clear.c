@@ -115,7 +115,7 @@ static void *sized(void *arg)
 	char b[1000];
 
 	for (int k = 0; !end_clear; k++) {
-		int len = 4 + k * 7919 % 996;
+		int len = 4 + k % 996 * 7919 % 996; /* k becomes large */
 		memset(b, len & 0xff, (size_t)len);
 		memcpy(b, &len, sizeof len);
 		posix_trace_event(*(trace_event_id_t *)arg, b, (size_t)len);

@@ -35,11 +35,14 @@ void conform(const char *id, const char *rest, void (*test)(void))
 static void report(const char *file, int line, const char *format, va_list args)
 {
 	char message[4000];
+	int was;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &was); /* in the middle of dprintf() nothing may end */
 	vsnprintf(message, sizeof message, format, args);
 	dprintf(1, "%s:%d: %s\n", file, line, message);
 	if (++failures > 30)
 		exit(1);
+	pthread_setcancelstate(was, NULL);
 }
 
 void failure(const char *file, int line, const char *format, ...)
@@ -125,6 +128,7 @@ enum { NOT_HERE = 77, NOT_SUPPORTED = 78, NOT_PORTABLE = 79 };
 
 static _Noreturn void not_run(int status, const char *why)
 {
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	if (!failures)
 		dprintf(1, "%s\n", why);
 	_exit(failures ? 1 : status);

@@ -267,7 +267,7 @@ TEST(INH_14, "")
 	MUST(!mount("", "/", "", MS_REC | MS_PRIVATE, "") && !mount("proc", "/proc", "proc", 0, ""));
 	alarm(WATCHDOG - 10);
 	struct peer *first = new_peer(NULL);
-	trace_id_t s = RUNNING(.pid = first->pid, .inherited = POSIX_TRACE_INHERITED);
+	trace_id_t s = RUNNING(.pid = first->pid, .inherited = INHERIT);
 	pid_t pid = first->pid;
 	ask(first, "event mine 1");
 	kill_peer(first);

@@ -15,7 +15,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// The peer in Go: a process that obeys the lines that testdata/conformance/peer.c obeys in C, and
+// The peer in Go: a process that obeys the lines that libposixtrace/conformance/peer.c obeys in C, and
 // answers in the same words.
 
 func init() { tracetest.Helpers["language-peer"] = obeyLines }

@@ -16,7 +16,7 @@ import (
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 )
 
-// The conformance suite is run here as anybody would run it, by its script, with an implementation that
+// These tests run the conformance suite as any user of it does, by its script, with an implementation that
 // is given by CC, CFLAGS and LIBS alone.
 
 // some are requirements of all sections, for the ordinary run: TestConformance runs all programs.
@@ -213,6 +213,34 @@ func TestSuiteWithoutOptions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSuiteStandsAlone checks that the programs of the suite use headers of the system and the suite, and nothing
+// that only libposixtrace has.
+func TestSuiteStandsAlone(t *testing.T) {
+	includes := regexp.MustCompile(`(?m)^#include "([^"]+)"`)
+	extension := regexp.MustCompile(`posixtrace_\w+|\w*POSIXTRACE_\w+|PTRACE_\w+`)
+	n := 0
+	for _, pattern := range []string{"*.c", "*.h", "header/*.c"} {
+		files, err := filepath.Glob(filepath.Join(suite, pattern))
+		tracetest.OK(t, "Glob", err)
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			tracetest.OK(t, "ReadFile", err)
+			n++
+			for _, m := range includes.FindAllStringSubmatch(string(b), -1) {
+				if m[1] != "conform.h" && m[1] != "options.h" {
+					t.Errorf("%s includes %s", file, m[1])
+				}
+			}
+			for _, word := range extension.FindAllString(string(b), -1) {
+				t.Errorf("%s has %s, which is no part of the standard", file, word)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("the suite has %d files", n)
 	}
 }
 

@@ -370,6 +370,8 @@ TEST(LOG_12, "")
 	EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	EQ(st.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	range(rest(l), 0, 3);
+	if (!choices)
+		return;
 	write_file("short", b, n - 1); /* without its validity mark */
 	EQ(status(opened("short")).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 }

@@ -75,6 +75,7 @@ END {
 		}
 		if (option[id] == "")
 			continue
+		required++
 		count("all", what)
 		count("option " option[id], what)
 		k = split(functions[id], f, ",")
@@ -95,7 +96,7 @@ END {
 		}
 	for (i = 1; i <= m; i++)
 		line(sorted[i])
-	printf "\n%d tests of %d requirements\n", tests, ids
+	printf "\n%d tests of %d requirements\n", tests, required
 	line("all")
 	exit failed > 0
 }

@@ -35,8 +35,8 @@ func Only(t testing.TB, ok bool, where string) {
 // name of each test that it skips. scripts/check runs those without the race detector.
 const ListVar = "POSIXTRACE_ONLY_WITHOUT_RACE"
 
-// OnlyWithoutRace is Only for a test of times, of instructions or of the runtime, which the
-// race detector changes, and for one that the detector makes slow and that has nothing for it:
+// OnlyWithoutRace skips, under the race detector, a test of times, of instructions or of the runtime, which the
+// detector changes, and a test that the detector makes slow and that has nothing for it:
 // a test of what single-threaded code accepts and prints.
 func OnlyWithoutRace(t testing.TB) {
 	t.Helper()
@@ -58,14 +58,14 @@ func OnlyWithoutRace(t testing.TB) {
 	Only(t, !RaceEnabled, "without the race detector")
 }
 
-// NeedProgram is Need for a test that runs a program.
+// NeedProgram needs a program that the test runs.
 func NeedProgram(t testing.TB, name string) {
 	t.Helper()
 	_, err := exec.LookPath(name)
 	Need(t, err == nil, name)
 }
 
-// NeedRoot is Need for a test that becomes another user, mounts a file system or
+// NeedRoot needs root, for a test that becomes another user, mounts a file system or
 // makes a namespace.
 func NeedRoot(t testing.TB) {
 	t.Helper()
@@ -75,8 +75,8 @@ func NeedRoot(t testing.TB) {
 // EmulatorVar names, in the environment, the program that runs the tests of another processor.
 const EmulatorVar = "POSIXTRACE_EMULATOR"
 
-// OnlyWithoutEmulator is Only for a test that executes itself, which the kernel cannot do with a program
-// of another processor.
+// OnlyWithoutEmulator skips, under an emulator, a test that executes itself, which the kernel cannot do with
+// a program of another processor.
 func OnlyWithoutEmulator(t testing.TB) {
 	t.Helper()
 	Only(t, os.Getenv(EmulatorVar) == "", "on a processor of this kind")

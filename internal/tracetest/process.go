@@ -31,7 +31,7 @@ func Start(t *testing.T, helper string, args ...string) *Child {
 	return c
 }
 
-// StartAs is Start with process attributes. It fails if the system refuses them.
+// StartAs starts a helper with process attributes. It fails if the system refuses them.
 func StartAs(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...string) (*Child, error) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
@@ -40,7 +40,7 @@ func StartAs(t *testing.T, attr *syscall.SysProcAttr, helper string, args ...str
 	return StartCommand(t, cmd)
 }
 
-// StartCommand is StartAs for any program that obeys lines.
+// StartCommand starts any program that obeys lines.
 func StartCommand(t *testing.T, cmd *exec.Cmd) (*Child, error) {
 	t.Helper()
 	cmd.Stderr = os.Stderr

@@ -74,7 +74,7 @@ func SharedDir(t testing.TB) string {
 	return dir
 }
 
-// UserDir is SharedDir for processes of another user: every user can enter the directory, and that user
+// UserDir makes a directory for processes of another user: every user can enter it, and that user
 // owns the one in it, which UserDir returns.
 func UserDir(t testing.TB, uid, gid int) string {
 	t.Helper()

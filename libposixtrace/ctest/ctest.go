@@ -111,7 +111,7 @@ func Need(t testing.TB) {
 	tracetest.NeedProgram(t, "make")
 }
 
-// Main is tracetest.Main for a package with C tests: it also removes what they have built.
+// Main runs the tests of a package like tracetest.Main, and removes the C programs that they have built.
 func Main(m *testing.M) {
 	tracetest.AtEnd = append(tracetest.AtEnd, Clean)
 	tracetest.Main(m)

@@ -107,7 +107,7 @@ func (p page) misses(row []string, it *item) bool {
 	return ok && b.set && !b.holds(v)
 }
 
-// missesOther is misses for an item with the row of that name. A row that is missing meets nothing.
+// missesOther reports whether the row of that name misses its bar. A row that is missing meets nothing.
 func (p page) missesOther(it *item) bool {
 	r := p.row(regexp.MustCompile("^" + regexp.QuoteMeta(it.name) + "$"))
 	return r == nil || p.misses(r, it)

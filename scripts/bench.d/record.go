@@ -31,7 +31,7 @@ func each(key string, which, count int, argv []string) func(series) error {
 	}
 }
 
-// perSecond is each for a rate.
+// perSecond puts a rate where each puts a time.
 func perSecond(key string, count int, argv []string) func(series) error {
 	return func(s series) error {
 		v, err := numbers(2, argv...)

@@ -56,7 +56,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// WriteString is Write for a string.
+// WriteString writes s as Write writes bytes.
 func (w *Writer) WriteString(s string) (int, error) { return w.Write([]byte(s)) }
 
 // Flush writes the buffer and returns the first error of the Writer.

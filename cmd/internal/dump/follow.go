@@ -91,5 +91,5 @@ func (m *merge) settled(i int) bool {
 	return true
 }
 
-// asOf is followed.asOf of input i.
+// asOf returns the time up to which input i is complete (followed.asOf).
 func (m *merge) asOf(i int) time.Time { return m.inputs[i].source.(followed).asOf() }

@@ -137,7 +137,7 @@ func (in *input) next(ctx context.Context) (*posixtrace.Record, error) {
 	return rec, nil
 }
 
-// poll is followed.poll of the source.
+// poll looks for what the source has got (followed.poll).
 func (in *input) poll() (*posixtrace.Record, error) {
 	rec, err := in.source.(followed).poll()
 	if err == nil {

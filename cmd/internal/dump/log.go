@@ -76,10 +76,10 @@ func (l *log) close() {
 	}
 }
 
-// finishForward is finish for a log that is read forward.
+// finishForward does what finish does, after a log was read forward.
 func (l *log) finishForward() error { return drain(l.Reader) }
 
-// allTypes is eventTypes for a log that is read forward.
+// allTypes lists the event types of a log that is read forward.
 func (l *log) allTypes() ([]posixtrace.EventType, error) {
 	if err := l.finishForward(); err != nil {
 		return nil, err

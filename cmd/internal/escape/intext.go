@@ -62,7 +62,7 @@ func isSymbol(r rune) bool {
 	return r >= 0x1f000 && r <= 0x1faff || r >= utf8.RuneSelf && unicode.In(r, unicode.So, unicode.Sm)
 }
 
-// isEmoji is isSymbol for a character before a joiner: a selector may be between them.
+// isEmoji reports whether a joiner may follow r: r is a symbol, or the selector behind one.
 func isEmoji(r rune) bool { return isSymbol(r) || r == 0xfe0f }
 
 // around returns the characters before and behind the n bytes at s[at:].

@@ -51,7 +51,7 @@ func sequence(s []byte) (effect, int) {
 	return foreign, 1
 }
 
-// control is sequence for ESC [.
+// control reads a sequence that ESC [ starts.
 func control(s []byte) (effect, int) {
 	n := 2
 	for n < min(len(s), maxSequence) && '0' <= s[n] && s[n] <= '?' {
@@ -112,7 +112,7 @@ func conceals(parameters []byte) bool {
 	return false
 }
 
-// link is sequence for ESC ]. Of all such sequences only those around a link can be left out: the
+// link reads a sequence that ESC ] starts. Of these, only those around a link can be left out: the
 // text of the link remains.
 func link(s []byte) (effect, int) {
 	if !bytes.HasPrefix(s, []byte("\x1b]8;")) {

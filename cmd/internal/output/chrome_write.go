@@ -31,7 +31,7 @@ func (c *Chrome) mark(l lane, name, category string, scope byte, at int64, data,
 	c.enqueue(appendArgs(b, data, "", note, false), at, 0)
 }
 
-// markEvent is mark for an event as it is.
+// markEvent writes a mark for an event, unchanged.
 func (c *Chrome) markEvent(src *Source, rec *posixtrace.Record) {
 	of := member{src: src, pid: rec.PID, tid: rec.TID, id: rec.ID}
 	p, ok := c.phrases.find(&of)

@@ -47,7 +47,7 @@ func (s *numbers[K]) number(k K) int {
 	return 0
 }
 
-// numberOf is number for a key whose entry is known.
+// numberOf returns the number of k, whose entry is e.
 func (s *numbers[K]) numberOf(e *numbered, k K) int {
 	if e.n != 0 || k == *new(K) {
 		return e.n
@@ -73,7 +73,7 @@ func (s *numbers[K]) release(k K) *numbered {
 	return e
 }
 
-// releaseOf is release for a key whose entry is known.
+// releaseOf releases k, whose entry is e.
 func (s *numbers[K]) releaseOf(e *numbered, k K) {
 	if e.held--; e.held > 0 {
 		return

@@ -81,7 +81,7 @@ func framesOf(src *Source, rec *posixtrace.Record, d *posixtrace.SyscallData) []
 	return list
 }
 
-// appendStackOf is appendStack for an event that may be no call.
+// appendStackOf appends the stack of an event, if it is a call.
 func appendStackOf(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	if src.frames == nil {
 		return b

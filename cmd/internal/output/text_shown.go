@@ -32,7 +32,7 @@ type Note struct {
 	Failed bool   // the event is the end of a span with a status that means failure
 }
 
-// appendShown is Append with colours and notes.
+// appendShown appends an event's line with colours and notes.
 func (t *Text) appendShown(b []byte, src *Source, rec *posixtrace.Record) []byte {
 	var note Note
 	if t.Note != nil {

@@ -200,7 +200,7 @@ func (m *matches) clone() matches {
 	return c
 }
 
-// Next is Piece for the lines of an output: a private key goes on in the next line.
+// Next redacts like Piece, in the lines of an output: a private key goes on in the next line.
 func (l *Line) Next(b []byte, more More) ([]byte, int) {
 	if l.set == nil || !l.set.keys {
 		return l.Piece(b, more)

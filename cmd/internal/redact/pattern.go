@@ -172,7 +172,7 @@ func lengths(re *syntax.Regexp) (shortest, longest int) {
 	return 0, 0 // an assertion, or the empty match
 }
 
-// repeated is lengths for x{n,m}.
+// repeated returns the lengths of x{n,m}.
 func repeated(re *syntax.Regexp) (shortest, longest int) {
 	s, l := lengths(re.Sub[0])
 	if l == unbounded || re.Max < 0 {

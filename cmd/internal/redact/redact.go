@@ -49,7 +49,7 @@ func (s *Set) Bytes(b []byte) ([]byte, int) {
 	return replace(b, s.find(nil, b))
 }
 
-// String is Bytes for a string.
+// String redacts a string as Bytes redacts bytes.
 func (s *Set) String(text string) string {
 	b, n := s.Bytes([]byte(text))
 	if n == 0 {

@@ -143,7 +143,7 @@ func (m *monitored) signalGroup(sig syscall.Signal) {
 	m.signalAll(sig)
 }
 
-// signalAll is signalGroup for a caller that holds m.mu.
+// signalAll signals the group. The caller holds m.mu.
 func (m *monitored) signalAll(sig syscall.Signal) {
 	if m.reaped {
 		return

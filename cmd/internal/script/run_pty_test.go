@@ -153,7 +153,7 @@ func (tm *terminal) run(line string) string {
 // The keys of a terminal affect a wrapped command as they affect the command alone, and once.
 func TestRunJobControl(t *testing.T) { jobControl(t, "") }
 
-// jobControl is TestRunJobControl with more options for ptrace-run.
+// jobControl runs the steps of TestRunJobControl with more options for ptrace-run.
 func jobControl(t *testing.T, options string) {
 	tm := newTerminal(t)
 	// The shell joins the words, so that expect does not find them in the echo of the

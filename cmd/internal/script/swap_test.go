@@ -67,7 +67,7 @@ func init() {
 	}
 }
 
-// swapped is something in place of something else.
+// swapped records what the test has put in place of a path.
 type swapped struct {
 	place, aside string
 	theirs       string // former content of the directory that a link replaced

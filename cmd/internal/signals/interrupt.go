@@ -15,7 +15,7 @@ var interrupts = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 // whole pipeline also ends the writer of the pipe, whose last output comes after the signal.
 func Outlast() { signal.Ignore(append(interrupts, syscall.SIGQUIT)...) }
 
-// OutlastFirst is Outlast for the first signal. A second one kills the process.
+// OutlastFirst lets the process outlast one signal. A second one kills it.
 func OutlastFirst() {
 	ch := make(chan os.Signal, 1)
 	for _, sig := range interrupts {

@@ -93,7 +93,7 @@ func (t *Target) SetThread(tid int) {
 // Event records one event. Its error concerns the name only.
 func (t *Target) Event(name string, data []byte) error { return t.CutEvent(name, data, false) }
 
-// CutEvent is Event for data that may be only the beginning of what the event is about.
+// CutEvent records an event like Event. Its data may be only the beginning of what the event is about.
 func (t *Target) CutEvent(name string, data []byte, cut bool) error {
 	id, err := t.ID(name)
 	if err != nil {

@@ -20,7 +20,7 @@ func Describe(tid, nr int, args [6]uint64) (name string, list []posixtrace.Sysca
 	return nameOf(k), k.call.args
 }
 
-// DescribeEntry is Describe for the arguments that a call has when it begins: those that a tracer
+// DescribeEntry describes the arguments that a call has when it begins: those that a tracer
 // records first. more reports whether the call has others.
 func DescribeEntry(tid, nr int, args [6]uint64) (name string, list []posixtrace.SyscallArg, more bool) {
 	_, k := described(tid, nr, args, Want{})

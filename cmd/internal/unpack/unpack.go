@@ -62,7 +62,7 @@ func skippable(head []byte) bool {
 	return len(head) >= 4 && head[0]&0xf0 == 0x50 && string(head[1:4]) == "\x2a\x4d\x18"
 }
 
-// DetectFile is Detect for a regular file.
+// DetectFile detects the compression of a regular file.
 func DetectFile(f io.ReaderAt) *Format {
 	var head [headSize]byte
 	n, _ := f.ReadAt(head[:], 0)

@@ -522,7 +522,7 @@ func startAs(t *testing.T, uid, gid uint32, caps []uintptr, helper string) *trac
 	return startAsIn(t, tracetest.UserDir(t, int(uid), int(gid)), uid, gid, caps, helper)
 }
 
-// startAsIn is startAs with that trace directory.
+// startAsIn starts the program as startAs does, with that trace directory.
 func startAsIn(t *testing.T, dir string, uid, gid uint32, caps []uintptr, helper string) *tracetest.Child {
 	t.Helper()
 	// The path of the test binary need not be open to others; this one is.

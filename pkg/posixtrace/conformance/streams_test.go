@@ -248,7 +248,7 @@ func newNumberWriter(t *testing.T, s *posixtrace.Stream) *numberWriter {
 	return &numberWriter{r: r, id: eventID(t, "flow")}
 }
 
-// newOtherNumberWriter is newNumberWriter for a stream with log, through a connection that does not own the
+// newOtherNumberWriter writes numbers to a stream with log, through a connection that does not own the
 // log: its recorder loses an event when the stream is full rather than flush it. With the
 // policy Flush it asks the owner first, so the log must refuse what is written to it.
 func newOtherNumberWriter(t *testing.T, s *posixtrace.Stream) *numberWriter {

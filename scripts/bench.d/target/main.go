@@ -284,7 +284,7 @@ func span(args []string) error {
 	return s.Shutdown()
 }
 
-// streams is loop with one thread and several streams that trace it.
+// streams runs loop with one thread, which several streams trace.
 func streams(args []string) error {
 	n, err := numbers(args, 2)
 	if err != nil {
@@ -302,7 +302,7 @@ func streams(args []string) error {
 	return timed(func() { burst(id, sixteen, n[1]) })
 }
 
-// types is loop with one thread and trace points of several types in turn.
+// types runs loop with one thread and trace points of several types in turn.
 func types(args []string) error {
 	n, err := numbers(args, 2)
 	if err != nil {

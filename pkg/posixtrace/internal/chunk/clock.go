@@ -49,14 +49,14 @@ func (c *Clock) Nanos(tick uint64) int64 {
 	return c.find(tick)
 }
 
-// Near is Nanos if tick is close to the one before; it is so small that it is inlined.
+// Near converts a tick that is close to the one before. It is so small that it is inlined.
 func (c *Clock) Near(tick uint64) (ns int64, ok bool) {
 	d := tick - c.cur.from
 	hi, lo := bits.Mul64(d, c.cur.mult)
 	return c.cur.nanos + int64(hi<<24|lo>>40), d < c.cur.ticks
 }
 
-// find is Nanos for a tick outside of the current piece, which it changes.
+// find converts a tick outside of the current piece, and makes its piece the current one.
 func (c *Clock) find(tick uint64) int64 {
 	k := c.anchors
 	p := &c.cur

@@ -121,7 +121,7 @@ func (c *Cursor) Skim(last uint64) (n int, latest uint64) {
 	return n, last
 }
 
-// Count is Skim that counts events by type.
+// Count skims the records and counts the events by type.
 func (c *Cursor) Count(last uint64) (n int, latest uint64) {
 	off := c.off
 	for {

@@ -145,7 +145,7 @@ func (d *Dir) leader(s *sys.ProcStat, chain []sys.ProcStat, above *sys.ProcStat)
 	return d.leaderOf(s, s.Session, chain, above != nil && above.Session == s.Session, above)
 }
 
-// leaderOf is leader for the group or session id. member says that above belongs to it, too.
+// leaderOf finds the leader of the group or session id. member says that above belongs to it, too.
 func (d *Dir) leaderOf(s *sys.ProcStat, id int, chain []sys.ProcStat, member bool, above *sys.ProcStat) (ancestor, bool) {
 	if id <= 0 {
 		return ancestor{}, false

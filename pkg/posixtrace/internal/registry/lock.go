@@ -17,7 +17,7 @@ const lockFile = "lock"
 // may be stopped.
 func (d *Dir) Lock() (unlock func(), err error) { return d.lock(true) }
 
-// TryLock is Lock that fails with EAGAIN instead of waiting.
+// TryLock locks the directory, or fails with EAGAIN instead of waiting.
 func (d *Dir) TryLock() (unlock func(), err error) { return d.lock(false) }
 
 func (d *Dir) lock(wait bool) (func(), error) {

@@ -165,7 +165,7 @@ func (n *Names) All() []Type {
 	return n.known()
 }
 
-// known is All without reading the file.
+// known returns the names read so far.
 func (n *Names) known() []Type {
 	list := make([]Type, 0, len(event.Predefined)+32)
 	for _, p := range event.Predefined {

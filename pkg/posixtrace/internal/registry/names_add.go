@@ -95,7 +95,7 @@ func (n *Names) While(f func(all []Type) error) error {
 	return f(n.known())
 }
 
-// OpenSystem is Open for many system names. It locks and reads the file once.
+// OpenSystem opens many system names. It locks and reads the file once.
 func (n *Names) OpenSystem(list []string) ([]event.ID, error) {
 	n.adding.Lock()
 	defer n.adding.Unlock()

@@ -37,7 +37,7 @@ func (n *Names) Move(d *Dir) error {
 	return nil
 }
 
-// update is refresh that also handles a removed file.
+// update reads new names like refresh, also after the file was removed.
 func (n *Names) update() error {
 	if err := n.refresh(); err != nil {
 		return err

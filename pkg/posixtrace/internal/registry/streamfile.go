@@ -45,7 +45,7 @@ func (d *Dir) OpenStreamFile(id uint64) (*os.File, error) {
 	return d.openOwn(streamName(id), os.O_RDWR)
 }
 
-// OpenStreamPath is OpenStreamFile for a path. It also returns the directory of the file: d, if it
+// OpenStreamPath opens the file of a stream by path. It also returns the directory of the file: d, if it
 // is that one (nil is none), or another.
 func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
 	path, err := filepath.Abs(path)
@@ -81,7 +81,7 @@ func OpenStreamPath(d *Dir, path string) (*os.File, *Dir, error) {
 	return f, d, nil
 }
 
-// OpenStreamFrom is OpenStreamPath for the file alone. It works without /proc, too: it then opens
+// OpenStreamFrom opens the file of a stream by path. It works without /proc, too: it then opens
 // the file by name, and checks it before and after.
 func OpenStreamFrom(path string) (*os.File, error) {
 	f, d, err := OpenStreamPath(nil, path)

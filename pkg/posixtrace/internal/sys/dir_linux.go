@@ -146,7 +146,7 @@ func OpenChecked(dir *os.File, name string, flags int, perm uint32, check func(s
 	return nil, err
 }
 
-// OpenForReading is OpenChecked for reading that follows links.
+// OpenForReading opens a file like OpenChecked, for reading, and follows links.
 func OpenForReading(path string, check func(st *FileStat) error) (*os.File, error) {
 	fd, err := retryInt(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0) })
 	if err == nil {
@@ -209,7 +209,7 @@ func newFile(fd int, name string, flags int) *os.File {
 	return os.NewFile(uintptr(fd), name)
 }
 
-// OpenFile is OpenAt for a path.
+// OpenFile opens a path like OpenAt.
 func OpenFile(path string, flags int, perm uint32) (*os.File, error) {
 	fd, err := retryInt(func() (int, error) {
 		return unix.Open(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, perm)
@@ -236,7 +236,7 @@ const renameWait = 5 * time.Millisecond
 
 var renameat2 = unix.Renameat2 // a variable for tests: few file systems lack it
 
-// renameChecked is RenameNoReplace for a file system that lacks it, as many in user space do.
+// renameChecked renames like RenameNoReplace on a file system that lacks it, as many in user space do.
 // Linking the new name and unlinking the old one would work on others, but some keep a name for a
 // file that is open (.fuse_hidden..., .nfs...), and the registry refuses a file with two names. So
 // callers exclude each other by a lock on the directory.

@@ -13,7 +13,7 @@ import (
 // closed on exec. An error matches EBADF, or is that of the duplication.
 func DupForReading(f *os.File) (*os.File, error) { return dupUnless(f, unix.O_WRONLY) }
 
-// DupForWriting is DupForReading of a file that must be open for writing.
+// DupForWriting duplicates the descriptor of a file that must be open for writing.
 func DupForWriting(f *os.File) (*os.File, error) { return dupUnless(f, unix.O_RDONLY) }
 
 // dupUnless duplicates the descriptor of f, but not one of the access mode wrong or of O_PATH, which Linux has.

@@ -57,13 +57,13 @@ func onFile(f *os.File, call func(fd uintptr) error) error {
 // closed, which exec does as well as death. It is independent of Flock.
 func Hold(f *os.File) error { return hold(f, unix.F_WRLCK, 0) }
 
-// HoldShared is Hold for several descriptions at once.
+// HoldShared holds a file like Hold. Several descriptions may hold it at once.
 func HoldShared(f *os.File) error { return hold(f, unix.F_RDLCK, 0) }
 
 // HoldAs is Hold under a number from 1 to 1<<62-1. Holds of different numbers are independent.
 func HoldAs(f *os.File, number uint64) error { return hold(f, unix.F_WRLCK, int64(number)) }
 
-// HoldSharedAs is HoldAs for several descriptions at once. The number may have 63 bits.
+// HoldSharedAs holds a file like HoldAs. Several descriptions may hold it at once. The number may have 63 bits.
 func HoldSharedAs(f *os.File, number uint64) error { return hold(f, unix.F_RDLCK, int64(number)) }
 
 // ReleaseAs releases a hold of HoldSharedAs.
@@ -78,13 +78,13 @@ func hold(f *os.File, how int16, at int64) error {
 // cannot find out.
 func Held(f *os.File) bool { return HeldAs(f, 0) }
 
-// HeldAs is Held for a number of HoldAs.
+// HeldAs reports whether a file is held under a number of HoldAs.
 func HeldAs(f *os.File, number uint64) bool {
 	held, err := FindHeldAs(f, number)
 	return held || err != nil
 }
 
-// FindHeldAs is HeldAs that returns an error where it cannot find out.
+// FindHeldAs reports like HeldAs, and returns an error where it cannot find out.
 func FindHeldAs(f *os.File, number uint64) (bool, error) {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(number), Len: 1}
 	err := onFile(f, func(fd uintptr) error { return unix.FcntlFlock(fd, unix.F_OFD_GETLK, &l) })

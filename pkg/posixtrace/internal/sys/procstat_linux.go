@@ -77,7 +77,7 @@ func ShowsAll() bool {
 	return err == nil
 }
 
-// statSelf is Stat of this process. It reads the file of the first thread: qemu's user mode emulation
+// statSelf reads the status of this process. It reads the file of the first thread: qemu's user mode emulation
 // makes up /proc/self/stat, with another start time than other processes see.
 func statSelf() (ProcStat, error) {
 	return statFile("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/stat")

@@ -8,7 +8,7 @@ import (
 	_ "unsafe" // for linkname
 )
 
-// SlowSelf is Self by gettid(2) and a stack walk. skip is 1 for the address that the caller of
+// SlowSelf does what Self does, by gettid(2) and a stack walk. skip is 1 for the address that the caller of
 // SlowSelf returns to.
 func SlowSelf(skip int) (tid, pc uint64) {
 	var pcs [1]uintptr

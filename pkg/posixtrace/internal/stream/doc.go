@@ -71,12 +71,11 @@
 //	busy             of a chunk: its writer is in the middle of a record
 //	chunk            a part of a stream; the unit of flushing
 //	clock anchor     a pair of tick and time; the clock is the line through the anchors
-//	connection       a process's mapping of a stream, with its slot
+//	conn             a process's mapping of a stream, with its slot
 //	family           a process and the descendants that share its event type numbers
 //	generation       the count of how often a chunk has changed hands
 //	horizon          a tick that a stream's clock has reached: later events have later ticks
 //	keeper           the background process of ptrace-create -o that owns a stream
-//	key              the number that pairs the two events of a span
 //	mark             a system event that a reader or flush makes, such as overflow
 //	open chunk       a chunk that many writers share
 //	orphan           a stream whose owner is dead; the next command shuts it down
@@ -89,7 +88,7 @@
 //	shard            the part of a writer that goroutines on one processor use
 //	site             type, thread, process and address of a trace point, stored once per chunk
 //	slot             of a stream: an entry for a writing process; of a loop log: a place for events
-//	span             the time between NAME.begin and NAME.end
+//	span             the time between NAME.begin and NAME.end, which a key pairs
 //	spool            a file to which shells append lines that become events
 //	tick             the unit of time in a record
 package stream

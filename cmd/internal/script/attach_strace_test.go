@@ -2,6 +2,7 @@ package script_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -63,6 +64,9 @@ func TestAttachLikeStrace(t *testing.T) {
 			os.Remove(file)
 			want := s.record(t, traces, []string{"strace", "-f", "-qq", "-o", file}, s.tolerant, func(tids []string) bool {
 				return hasLines(file, tids)
+			}, func() bool {
+				b, err := os.ReadFile(file)
+				return err == nil && bytes.Contains(b, []byte("--- SIGSTOP {"))
 			}, func() []seenCall { return allCalls(t, file) })
 			log := filepath.Join(traces, "x.trace")
 			const old = "not a log"
@@ -73,7 +77,7 @@ func TestAttachLikeStrace(t *testing.T) {
 			got := s.record(t, traces, []string{"ptrace-run", "-e", "syscall", "-o", log}, strict, func([]string) bool {
 				b, err := os.ReadFile(log) // it is replaced when the tracer has attached
 				return err == nil && string(b) != old
-			}, func() []seenCall { return straceForm(t, traces, log) })
+			}, func() bool { return true }, func() []seenCall { return straceForm(t, traces, log) })
 			compareCalls(t, got, want)
 		})
 	}
@@ -110,8 +114,9 @@ func hasLines(file string, tids []string) bool {
 }
 
 // record starts the process, attaches a tracer to it when it waits, makes it work, detaches when it
-// waits again, and ends it. It returns the lines of the calls that calls reads, by thread.
-func (s *stepped) record(t *testing.T, traces string, command []string, mayFail bool, attached func(tids []string) bool, calls func() []seenCall) map[string][]string {
+// waits again, and ends it. It returns the lines of the calls that calls reads, by thread. An interrupted
+// strace discards a SIGSTOP that it has not seen: sawStop reports that the tracer may be interrupted.
+func (s *stepped) record(t *testing.T, traces string, command []string, mayFail bool, attached func(tids []string) bool, sawStop func() bool, calls func() []seenCall) map[string][]string {
 	t.Helper()
 	p := s.start(t)
 	wait := func(what string, done func() bool) {
@@ -143,7 +148,7 @@ func (s *stepped) record(t *testing.T, traces string, command []string, mayFail 
 	wait("the process waits again", p.waiting)
 	if s.stops {
 		p.Process.Signal(unix.SIGSTOP)
-		wait("the process stops again", func() bool { return strings.ContainsAny(p.state(), "Tt") })
+		wait("the process stops again", func() bool { return strings.ContainsAny(p.state(), "Tt") && sawStop() })
 	}
 	run.Process.Signal(unix.SIGINT)
 	run.Wait()

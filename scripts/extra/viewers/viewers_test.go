@@ -1,17 +1,9 @@
-// Viewers loads the output of ptrace-dump --chrome into timeline viewers in a headless
-// browser and compares the slices they show with the file. scripts/extra/viewers builds it and
-// starts it.
+// Package viewers loads the output of ptrace-dump --chrome into timeline viewers in a headless browser
+// and compares the slices they show with the file.
 //
-// usage: viewers.d --browser=FILE --speedscope=DIRECTORY --out=DIRECTORY FILE.json...
-//
-// The viewers are speedscope, and the timeline of "go tool trace", whose page gets the
-// file in place of the tool's trace. The status is 1 if a viewer reports an error or shows
-// a slice that differs from the file.
-//
-//	viewers.d spans
-//
-// is a traced program: goroutines with spans that share threads.
-package main
+// The viewers are speedscope, and the timeline of "go tool trace", whose page gets the file in place of
+// the tool's trace.
+package viewers
 
 import (
 	"cmp"
@@ -22,55 +14,94 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // limit bounds the loading of a file in a viewer; it allows for a busy machine.
 const limit = 2 * time.Minute
 
-func main() {
-	if len(os.Args) == 2 && os.Args[1] == "spans" {
-		spans()
-		return
+// TestViewers shows a build with nested programs, script steps and spans of a Go program, or the files that
+// are the operands of the test:
+//
+//	POSIXTRACE_FULL=1 go test -v ./scripts/extra/viewers -args FILE.json...
+//
+// It leaves pictures and the file in bin/viewers. It needs npm, which fetches speedscope, and Chromium;
+// CHROMIUM names another browser.
+func TestViewers(t *testing.T) {
+	tracetest.Only(t, tracetest.Full(), "by scripts/check --all")
+	tracetest.OnlyWithoutRace(t) // the programs are the same
+	tracetest.NeedProgram(t, "npm")
+	tracetest.NeedProgram(t, "make")
+	browser := ""
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			browser = path
+			break
+		}
 	}
-	browser := flag.String("browser", "", "`file` to execute: Chromium, or what is made of it")
-	speedscope := flag.String("speedscope", "", "`directory` with speedscope's page")
-	out := flag.String("out", "", "`directory` for the pictures")
-	flag.Parse()
-	if err := run(*browser, *speedscope, *out, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "viewers:", err)
-		os.Exit(1)
+	tracetest.Need(t, browser != "", "Chromium")
+	out, err := filepath.Abs("../../../bin/viewers")
+	tracetest.OK(t, "Abs", err)
+	tracetest.OK(t, "MkdirAll", os.MkdirAll(out, 0o755))
+	tmp := t.TempDir()
+	npm := exec.Command("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", tmp, "speedscope@1.25.0")
+	text, err := npm.CombinedOutput()
+	tracetest.Need(t, err == nil, "npm install: "+string(text))
+	files := flag.Args()
+	if len(files) == 0 {
+		files = []string{record(t, out)}
+	}
+	site, err := serve(filepath.Join(tmp, "node_modules/speedscope/dist/release"))
+	tracetest.OK(t, "serve", err)
+	defer site.close()
+	b, err := startBrowser(browser)
+	tracetest.OK(t, "start the browser", err)
+	defer b.close()
+	for _, file := range files {
+		want, marks, err := read(file)
+		tracetest.OK(t, "read", err)
+		site.file(file)
+		for _, v := range []viewer{
+			{"speedscope", showSpeedscope, site.url + "/speedscope/", false, false},
+			{"go tool trace", showGo, site.url + "/trace", true, true},
+		} {
+			picture := filepath.Join(out, strings.TrimSuffix(filepath.Base(file), ".json")+"-"+strings.ReplaceAll(v.name, " ", "-")+".png")
+			if err := show(t, b, v, want, marks, picture); err != nil {
+				t.Errorf("%s: %s: %v", v.name, file, err)
+			}
+		}
 	}
 }
 
-// spans records requests, each with a query, in goroutines that sleep and so change threads.
-func spans() {
-	request, err := posixtrace.OpenSpanType("request")
-	query, err2 := posixtrace.OpenSpanType("query")
-	if err := errors.Join(err, err2); err != nil {
-		fmt.Fprintln(os.Stderr, "viewers: spans:", err)
-		os.Exit(1)
+// record records a build and returns its file for viewers, in the directory out.
+func record(t *testing.T, out string) string {
+	t.Helper()
+	bin, build, traces := t.TempDir(), t.TempDir(), tracetest.SharedDir(t)
+	tracetest.OK(t, "CopyFS", os.CopyFS(build, os.DirFS("testdata/build")))
+	run := func(dir, name string, args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "MAKEFLAGS=", "MAKELEVEL=", "CGO_ENABLED=0")
+		cmd.Stderr = os.Stderr
+		text, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s %q: %v", name, args, err)
+		}
+		return text
 	}
-	var wg sync.WaitGroup
-	for g := range 8 {
-		wg.Go(func() {
-			for i := range 5 {
-				ctx, s := request.Start(context.Background(), fmt.Appendf(nil, "GET /%d/%d", g, i))
-				time.Sleep(time.Millisecond)
-				_, q := query.Start(ctx, fmt.Appendf(nil, "select %d", i))
-				time.Sleep(time.Millisecond)
-				q.End(nil)
-				s.End([]byte("200"))
-			}
-		})
-	}
-	wg.Wait()
+	run("", "go", "build", "-buildvcs=false", "-o", bin+"/", "github.com/posixtrace/posixtrace/cmd/ptrace-...", "./testdata/spans")
+	run(build, filepath.Join(bin, "ptrace-run"), "-e", "proc", "-o", "build.trace", "make", "-s", "-j4")
+	file := filepath.Join(out, "build.json")
+	tracetest.OK(t, "WriteFile", os.WriteFile(file, run(build, filepath.Join(bin, "ptrace-dump"), "--chrome", "build.trace"), 0o644))
+	return file
 }
 
 // lane is a thread of the file, or a lane of spans.
@@ -98,58 +129,22 @@ type viewer struct {
 	empty bool   // and slices of no duration
 }
 
-func run(browser, speedscope, out string, files []string) error {
-	if browser == "" || speedscope == "" || out == "" || len(files) == 0 {
-		return errors.New("--browser, --speedscope, --out and a file are needed")
-	}
-	site, err := serve(speedscope)
-	if err != nil {
-		return err
-	}
-	defer site.close()
-	b, err := startBrowser(browser)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	viewers := []viewer{{"speedscope", showSpeedscope, site.url + "/speedscope/", false, false}, {"go tool trace", showGo, site.url + "/trace", true, true}}
-	bad := 0
-	for _, file := range files {
-		want, marks, err := read(file)
-		if err != nil {
-			return err
-		}
-		site.file(file)
-		for _, v := range viewers {
-			picture := filepath.Join(out, strings.TrimSuffix(filepath.Base(file), ".json")+"-"+strings.ReplaceAll(v.name, " ", "-")+".png")
-			n, err := show(b, v, want, marks, picture)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", v.name, file, err)
-			}
-			bad += n
-		}
-	}
-	if bad > 0 {
-		return fmt.Errorf("%d complaints", bad)
-	}
-	return nil
-}
-
-// show loads a file, prints one line, and returns the number of faults.
-func show(b *browser, v viewer, want, marks map[lane][]slice, picture string) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+// show loads a file, logs one line, and reports each fault.
+func show(t *testing.T, b *browser, v viewer, want, marks map[lane][]slice, picture string) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	t, err := b.open(ctx)
+	tab, err := b.open(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	defer t.close()
-	got, err := v.show(t, v.url)
+	defer tab.close()
+	got, err := v.show(tab, v.url)
 	if err != nil {
-		return 0, errors.Join(append([]error{err}, complaints(t)...)...)
+		return errors.Join(append([]error{err}, complaints(tab)...)...)
 	}
-	if err := t.picture(picture); err != nil {
-		return 0, err
+	if err := tab.picture(picture); err != nil {
+		return err
 	}
 	if v.marks {
 		got.drop(marks)
@@ -157,21 +152,17 @@ func show(b *browser, v viewer, want, marks map[lane][]slice, picture string) (i
 	if !v.empty {
 		want = lasting(want)
 	}
-	wrong := append(got.complaints, t.complaints...)
+	wrong := append(got.complaints, tab.complaints...)
 	wrong = append(wrong, compare(want, got.lanes)...)
-	fmt.Printf("%s: %s: %d of %d slices in %d lanes, ", filepath.Base(picture), v.name, count(got.lanes), count(want), len(got.lanes))
-	if v.marks {
-		fmt.Printf("%d of %d marks, ", got.marks, count(marks))
-	}
-	fmt.Printf("%d complaints\n", len(wrong))
+	t.Logf("%s: %s: %d of %d slices in %d lanes, %d of %d marks", filepath.Base(picture), v.name, count(got.lanes), count(want), len(got.lanes), got.marks, count(marks))
 	for i, w := range wrong {
 		if i == 10 {
-			fmt.Printf("    and %d more\n", len(wrong)-i)
+			t.Errorf("and %d more", len(wrong)-i)
 			break
 		}
-		fmt.Println("   ", w)
+		t.Error(w)
 	}
-	return len(wrong), nil
+	return nil
 }
 
 func complaints(t *tab) []error {

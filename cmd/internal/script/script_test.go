@@ -141,7 +141,7 @@ func setupTraceDir(env *testscript.Env) error {
 	}
 	// For scripts that build: they set HOME to it.
 	env.Setenv("REALHOME", os.Getenv("HOME"))
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY"} {
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY", "POSIXTRACE_FULL"} {
 		env.Setenv(name, os.Getenv(name))
 	}
 	env.Setenv("TZ", "UTC")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -126,6 +127,33 @@ func scriptCondition(cond string) (bool, error) {
 		return os.Getenv("POSIXTRACE_FULL") != "", nil
 	}
 	return false, fmt.Errorf("unknown condition %q", cond)
+}
+
+// Each condition of a script is known: testscript asks only where those before it hold, as where a tool is
+// missing.
+func TestConditions(t *testing.T) {
+	list, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "script", "*.txtar"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("scripts: %q %v", list, err)
+	}
+	conditions := regexp.MustCompile(`(?m)^(?:\[[^] ]+\] *)+`)
+	one := regexp.MustCompile(`\[!?([^]]+)\]`)
+	for _, path := range list {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range conditions.FindAllString(string(text), -1) {
+			for _, m := range one.FindAllStringSubmatch(line, -1) {
+				if m[1] == "linux" || strings.HasPrefix(m[1], "exec:") { // which testscript knows
+					continue
+				}
+				if _, err := scriptCondition(m[1]); err != nil {
+					t.Errorf("%s: %s: %v", filepath.Base(path), line, err)
+				}
+			}
+		}
+	}
 }
 
 // setupTraceDir gives a script its own trace directory, and an environment that does not

@@ -21,14 +21,14 @@
  */
 #include "word.h"
 
-/* Whether the shard's chunk, seen as c, is busy by a record that the shard knows. */
+/* Whether the shard's chunk is busy by a record that the shard knows. */
 static bool known(struct pxt_shard *s, uint64_t c)
 {
 	return pxt_load(&s->held) == c;
 }
 
 /*
- * Whether no record will end the busy state of the shard's chunk, seen as c, or append to it. The
+ * Whether no record will end the busy state of the shard's chunk, or append to it. The
  * caller holds the shard's lock.
  */
 bool pxt_abandoned(struct pxt_shard *s, uint64_t c)

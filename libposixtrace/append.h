@@ -13,7 +13,7 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	struct pxt_front *f = w->front;
 	volatile uint32_t frame;
 	uint64_t st = pxt_load(&f->state);
-	if (PXT_UNLIKELY((st & (PXT_Running | PXT_Dead | PXT_turning)) != PXT_Running))
+	if (PXT_UNLIKELY((st & (PXT_Running | PXT_Dead | PXT_filterChange)) != PXT_Running))
 		goto rare;
 	if (PXT_UNLIKELY(!pxt_valid(id) || pxt_filtered(f, st, id)))
 		return false;
@@ -58,7 +58,7 @@ static inline __attribute__((always_inline)) bool pxt_append_inline(struct pxt_w
 	 * not follow the change. If the tag has, this thread has waited for a processor, and the chunk went
 	 * to others and came back, to another shard; or to this one, in another epoch.
 	 */
-	now += pxt_load(&f->shift);
+	now += pxt_load(&f->tickOffset);
 	if (PXT_UNLIKELY(pxt_load(&s->tag) != tag || pxt_epoch(s) != epoch || pxt_load(&f->state) != st ||
 			 now <= pxt_load(&f->horizon))) {
 		pxt_let_go(s, d, c);

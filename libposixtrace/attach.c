@@ -145,7 +145,7 @@ static uint64_t take_slot(struct pxt_conn *c, uint64_t self)
 {
 	struct dying d = {c, self, 0, false};
 	uint64_t slot = pxt_slot_take(&c->m, self, hold_slot, c);
-	/* All slots are taken, perhaps some by dead writers; or most places for chunks are. */
+	/* All slots are taken, perhaps some by dead writers; or most permits for chunks are. */
 	if ((slot == 0 || pxt_crowded(&c->m)) && trylock(c)) {
 		pxt_recover(&c->m, gone, &d);
 		if (slot == 0)

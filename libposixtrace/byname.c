@@ -21,7 +21,7 @@ static bool in_our_dir(struct pxt_scratch *r, const char *path)
 static bool inheritable(struct pxt_scratch *r, struct pxt_conn *c, const char *path)
 {
 	return c->m.inherit && in_our_dir(r, path) && !pxt_mem_dead(&c->m) &&
-	       c->m.h->fixed.bornTick <= r->self.start;
+	       c->m.h->fixed.createdTick <= r->self.start;
 }
 
 static int join(struct pxt_scratch *r, struct pxt_conn *c, uint8_t *page, unsigned entries)

@@ -9,7 +9,7 @@ static void not_free(struct pxt_mem *m, uint32_t i)
 		pxt_set_free(m, i); /* it was freed meanwhile */
 }
 
-/* How many events at the start of chunk i, seen as c, were cleared. */
+/* How many events at the start of chunk i were cleared. */
 static uint32_t cleared_of(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
@@ -26,14 +26,14 @@ static uint32_t cleared_of(struct pxt_mem *m, uint32_t i, uint64_t c)
 	return n;
 }
 
-/* Accounts for n events of chunk i, seen as c, behind the first done ones. */
+/* Accounts for n events of chunk i behind the first done ones. */
 static uint64_t overwritten(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t next, uint32_t done)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
 	uint64_t total = pxt_load(&d->lost) & PXT_lossMask, first, last;
 	if (pxt_count(c) <= done)
 		return total;
-	pxt_span(m, i, c, done, pxt_ends_so(d, c) ? pxt_load(&d->last) : 0, &first, &last);
+	pxt_span(m, i, c, done, pxt_end_noted(d, c) ? pxt_load(&d->last) : 0, &first, &last);
 	if (total == pxt_load(&d->reported))
 		pxt_store(&d->lostFirst, first);
 	pxt_store(&d->lostLast, last);
@@ -73,7 +73,7 @@ void pxt_empty(struct pxt_mem *m, uint32_t i, uint64_t c)
 }
 
 /*
- * Moves chunk i, seen as c, to claiming, accounts for the events that it still held, and empties it.
+ * Moves chunk i to claiming, accounts for the events that it still held, and empties it.
  */
 static bool take(struct pxt_mem *m, uint32_t i, uint64_t slot, uint64_t c)
 {
@@ -197,7 +197,7 @@ bool pxt_claim(struct pxt_mem *m, uint64_t slot, uint32_t state, uint32_t need, 
 		bool again;
 		if (take_free(m, slot, chunk))
 			return true;
-		pxt_close_all_aside(m);
+		pxt_close_all_displaced(m);
 		if (adopt(m, slot, state, need, chunk, adopted))
 			return true;
 		bool found = oldest(m, chunk, &seen, &again);
@@ -224,10 +224,10 @@ uint64_t pxt_begin(struct pxt_mem *m, uint32_t i, uint64_t slot, uint32_t state,
 	 * Now and then, so that the stream knows its time if the counter is set back: each event loads
 	 * the horizon, and a store would take its cache line from all writers.
 	 */
-	if (now - pxt_load(&m->h->front.horizon) > PXT_reachedEvery)
-		pxt_reached(m, now);
-	pxt_store(&d->born, now);
-	pxt_store(&d->joined, 0);
+	if (now - pxt_load(&m->h->front.horizon) > PXT_horizonStep)
+		pxt_raise_horizon(m, now);
+	pxt_store(&d->startedAt, now);
+	pxt_store(&d->enteredAt, 0);
 	pxt_store(&d->last, 0);
 	pxt_store(&d->sites, 0);
 	pxt_store(&d->cleared, 0);

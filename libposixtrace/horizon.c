@@ -6,10 +6,10 @@
 #include "word.h"
 
 /* The stream's clock has come to tick: events that start from now on are later. */
-void pxt_reached(struct pxt_mem *m, uint64_t tick)
+void pxt_raise_horizon(struct pxt_mem *m, uint64_t tick)
 {
 	_Atomic uint64_t *horizon = &m->h->front.horizon;
-	for (int try = 0; try < PXT_shiftTries; try++) {
+	for (int try = 0; try < PXT_casTries; try++) {
 		uint64_t h = pxt_load(horizon);
 		if (tick <= h || pxt_cas(horizon, h, tick))
 			return;

@@ -120,8 +120,8 @@ _Static_assert(offsetof(struct pxt_attributes, logSize) == 400, "layout");
 #define PXT_StopReported 16
 #define PXT_UntilFull 2
 #define PXT_accountTries 20
-#define PXT_aside UINT64_C(0x8000000000000000)
 #define PXT_busyBit 1073741824
+#define PXT_casTries 100
 #define PXT_claimTries 1000
 #define PXT_claiming 1
 #define PXT_closeTries 100
@@ -129,8 +129,11 @@ _Static_assert(offsetof(struct pxt_attributes, logSize) == 400, "layout");
 #define PXT_countMask 1073709056
 #define PXT_countShift 15
 #define PXT_descSize 128
+#define PXT_displaced UINT64_C(0x8000000000000000)
 #define PXT_farBack 1073741824
 #define PXT_farBehind UINT64_C(0x100000000)
+#define PXT_filterB 64
+#define PXT_filterChange 128
 #define PXT_free 0
 #define PXT_frozenBit UINT64_C(0x80000000000)
 #define PXT_full 4
@@ -138,20 +141,21 @@ _Static_assert(offsetof(struct pxt_attributes, logSize) == 400, "layout");
 #define PXT_genMask 1048575
 #define PXT_genShift 44
 #define PXT_headerSize 36864
+#define PXT_horizonStep 1048576
 #define PXT_idxMask 1073741823
 #define PXT_leastNotes 512
 #define PXT_leaving 5
 #define PXT_lookAgain 64
+#define PXT_lossB 256
 #define PXT_lossMask UINT64_C(0xfffffffffff)
 #define PXT_mapShare 16
 #define PXT_maxAnchors 256
 #define PXT_maxFile UINT64_C(0x10000000000)
 #define PXT_maxLead UINT64_C(0xee6b28000)
 #define PXT_maxLost UINT64_C(0x7ffffffffff)
-#define PXT_maxOpens 16
-#define PXT_maxPlaces 64
+#define PXT_maxOpenChunks 16
+#define PXT_maxPermits 64
 #define PXT_noChunk UINT64_C(0xffffffffc0000000)
-#define PXT_odd 256
 #define PXT_offBits 15
 #define PXT_offMask 32767
 #define PXT_open 3
@@ -159,11 +163,8 @@ _Static_assert(offsetof(struct pxt_attributes, logSize) == 400, "layout");
 #define PXT_pageSize 4096
 #define PXT_partial 6
 #define PXT_patternSize 256
-#define PXT_reachedEvery 1048576
 #define PXT_replacedShift 32
 #define PXT_reserved UINT64_C(0x8000000000000000)
-#define PXT_second 64
-#define PXT_shiftTries 100
 #define PXT_siteBits 6
 #define PXT_siteCache 64
 #define PXT_skew 2000
@@ -177,7 +178,6 @@ _Static_assert(offsetof(struct pxt_attributes, logSize) == 400, "layout");
 #define PXT_stateMask UINT64_C(0x380000000)
 #define PXT_stateShift 31
 #define PXT_tagMask UINT64_C(0xffffffffc0000000)
-#define PXT_turning 128
 #define PXT_unfixed UINT64_C(0x8000000000000000)
 #define PXT_version 4194305
 #define PXT_wasCleared UINT64_C(0x80000000000)
@@ -199,8 +199,8 @@ _Static_assert(offsetof(struct pxt_stable, id) == 24, "layout");
 struct pxt_fixed {
 	uint32_t chunkSize;
 	uint32_t chunks;
-	uint32_t places;
-	uint32_t opens;
+	uint32_t permits;
+	uint32_t openChunks;
 	uint32_t clock;
 	uint32_t hasLog;
 	uint64_t mono;
@@ -208,7 +208,7 @@ struct pxt_fixed {
 	uint64_t logIno;
 	uint64_t creator;
 	uint64_t pidns;
-	uint64_t bornTick;
+	uint64_t createdTick;
 	uint32_t logPathLen;
 	uint32_t cmdLen;
 	uint8_t bootID[40];
@@ -219,8 +219,8 @@ struct pxt_fixed {
 _Static_assert(sizeof(struct pxt_fixed) == 5720, "layout");
 _Static_assert(offsetof(struct pxt_fixed, chunkSize) == 0, "layout");
 _Static_assert(offsetof(struct pxt_fixed, chunks) == 4, "layout");
-_Static_assert(offsetof(struct pxt_fixed, places) == 8, "layout");
-_Static_assert(offsetof(struct pxt_fixed, opens) == 12, "layout");
+_Static_assert(offsetof(struct pxt_fixed, permits) == 8, "layout");
+_Static_assert(offsetof(struct pxt_fixed, openChunks) == 12, "layout");
 _Static_assert(offsetof(struct pxt_fixed, clock) == 16, "layout");
 _Static_assert(offsetof(struct pxt_fixed, hasLog) == 20, "layout");
 _Static_assert(offsetof(struct pxt_fixed, mono) == 24, "layout");
@@ -228,7 +228,7 @@ _Static_assert(offsetof(struct pxt_fixed, logDev) == 32, "layout");
 _Static_assert(offsetof(struct pxt_fixed, logIno) == 40, "layout");
 _Static_assert(offsetof(struct pxt_fixed, creator) == 48, "layout");
 _Static_assert(offsetof(struct pxt_fixed, pidns) == 56, "layout");
-_Static_assert(offsetof(struct pxt_fixed, bornTick) == 64, "layout");
+_Static_assert(offsetof(struct pxt_fixed, createdTick) == 64, "layout");
 _Static_assert(offsetof(struct pxt_fixed, logPathLen) == 72, "layout");
 _Static_assert(offsetof(struct pxt_fixed, cmdLen) == 76, "layout");
 _Static_assert(offsetof(struct pxt_fixed, bootID) == 80, "layout");
@@ -251,7 +251,7 @@ _Static_assert(offsetof(struct pxt_account, reported) == 24, "layout");
 _Static_assert(offsetof(struct pxt_account, overflow) == 32, "layout");
 
 struct pxt_markWords {
-	struct pxt_account noRoom[2];
+	struct pxt_account lossAccounts[2];
 	_Atomic uint64_t losses;
 	_Atomic uint64_t gapEnd;
 	_Atomic uint64_t gapNext;
@@ -266,11 +266,11 @@ struct pxt_markWords {
 	_Atomic uint64_t flushStop;
 	_Atomic uint64_t failTick;
 	_Atomic uint64_t failErrno;
-	_Atomic uint64_t drained;
+	_Atomic uint64_t flushedTo;
 	_Atomic uint64_t lastTick;
 };
 _Static_assert(sizeof(struct pxt_markWords) == 208, "layout");
-_Static_assert(offsetof(struct pxt_markWords, noRoom) == 0, "layout");
+_Static_assert(offsetof(struct pxt_markWords, lossAccounts) == 0, "layout");
 _Static_assert(offsetof(struct pxt_markWords, losses) == 80, "layout");
 _Static_assert(offsetof(struct pxt_markWords, gapEnd) == 88, "layout");
 _Static_assert(offsetof(struct pxt_markWords, gapNext) == 96, "layout");
@@ -285,19 +285,19 @@ _Static_assert(offsetof(struct pxt_markWords, stopAddr) == 160, "layout");
 _Static_assert(offsetof(struct pxt_markWords, flushStop) == 168, "layout");
 _Static_assert(offsetof(struct pxt_markWords, failTick) == 176, "layout");
 _Static_assert(offsetof(struct pxt_markWords, failErrno) == 184, "layout");
-_Static_assert(offsetof(struct pxt_markWords, drained) == 192, "layout");
+_Static_assert(offsetof(struct pxt_markWords, flushedTo) == 192, "layout");
 _Static_assert(offsetof(struct pxt_markWords, lastTick) == 200, "layout");
 
 struct pxt_front {
 	_Atomic uint64_t state;
-	_Atomic uint64_t shift;
+	_Atomic uint64_t tickOffset;
 	_Atomic uint64_t horizon;
 	uint64_t unused3[5];
 	_Atomic uint64_t filter[2][64];
 };
 _Static_assert(sizeof(struct pxt_front) == 1088, "layout");
 _Static_assert(offsetof(struct pxt_front, state) == 0, "layout");
-_Static_assert(offsetof(struct pxt_front, shift) == 8, "layout");
+_Static_assert(offsetof(struct pxt_front, tickOffset) == 8, "layout");
 _Static_assert(offsetof(struct pxt_front, horizon) == 16, "layout");
 _Static_assert(offsetof(struct pxt_front, filter) == 64, "layout");
 
@@ -308,8 +308,8 @@ struct pxt_desc {
 	_Atomic uint64_t lostFirst;
 	_Atomic uint64_t lostLast;
 	_Atomic uint64_t sites;
-	_Atomic uint64_t born;
-	_Atomic uint64_t joined;
+	_Atomic uint64_t startedAt;
+	_Atomic uint64_t enteredAt;
 	_Atomic uint64_t read;
 	_Atomic uint64_t reported;
 	_Atomic uint64_t last;
@@ -326,8 +326,8 @@ _Static_assert(offsetof(struct pxt_desc, lost) == 16, "layout");
 _Static_assert(offsetof(struct pxt_desc, lostFirst) == 24, "layout");
 _Static_assert(offsetof(struct pxt_desc, lostLast) == 32, "layout");
 _Static_assert(offsetof(struct pxt_desc, sites) == 40, "layout");
-_Static_assert(offsetof(struct pxt_desc, born) == 48, "layout");
-_Static_assert(offsetof(struct pxt_desc, joined) == 56, "layout");
+_Static_assert(offsetof(struct pxt_desc, startedAt) == 48, "layout");
+_Static_assert(offsetof(struct pxt_desc, enteredAt) == 56, "layout");
 _Static_assert(offsetof(struct pxt_desc, read) == 64, "layout");
 _Static_assert(offsetof(struct pxt_desc, reported) == 72, "layout");
 _Static_assert(offsetof(struct pxt_desc, last) == 80, "layout");
@@ -357,7 +357,7 @@ struct pxt_header {
 	_Atomic uint64_t logLost;
 	_Atomic uint64_t late;
 	_Atomic uint64_t damage;
-	_Atomic uint64_t turned;
+	_Atomic uint64_t filterChangedAt;
 	struct pxt_markWords markWords;
 	_Atomic uint32_t logOverrun;
 	_Atomic uint32_t loopFull;
@@ -378,8 +378,8 @@ struct pxt_header {
 	_Atomic uint32_t npat;
 	_Atomic uint64_t anchors[256][2];
 	_Atomic uint64_t slots[1024];
-	_Atomic uint64_t placed[64];
-	_Atomic uint64_t opened[16];
+	_Atomic uint64_t permitTable[64];
+	_Atomic uint64_t openTable[16];
 	uint8_t patterns[64][256];
 	_Atomic uint64_t owing[16];
 };
@@ -402,7 +402,7 @@ _Static_assert(offsetof(struct pxt_header, lostRead) == 7040, "layout");
 _Static_assert(offsetof(struct pxt_header, logLost) == 7048, "layout");
 _Static_assert(offsetof(struct pxt_header, late) == 7056, "layout");
 _Static_assert(offsetof(struct pxt_header, damage) == 7064, "layout");
-_Static_assert(offsetof(struct pxt_header, turned) == 7072, "layout");
+_Static_assert(offsetof(struct pxt_header, filterChangedAt) == 7072, "layout");
 _Static_assert(offsetof(struct pxt_header, markWords) == 7080, "layout");
 _Static_assert(offsetof(struct pxt_header, logOverrun) == 7288, "layout");
 _Static_assert(offsetof(struct pxt_header, loopFull) == 7292, "layout");
@@ -423,8 +423,8 @@ _Static_assert(offsetof(struct pxt_header, nanchors) == 7348, "layout");
 _Static_assert(offsetof(struct pxt_header, npat) == 7352, "layout");
 _Static_assert(offsetof(struct pxt_header, anchors) == 7360, "layout");
 _Static_assert(offsetof(struct pxt_header, slots) == 11456, "layout");
-_Static_assert(offsetof(struct pxt_header, placed) == 19648, "layout");
-_Static_assert(offsetof(struct pxt_header, opened) == 20160, "layout");
+_Static_assert(offsetof(struct pxt_header, permitTable) == 19648, "layout");
+_Static_assert(offsetof(struct pxt_header, openTable) == 20160, "layout");
 _Static_assert(offsetof(struct pxt_header, patterns) == 20288, "layout");
 _Static_assert(offsetof(struct pxt_header, owing) == 36672, "layout");
 

@@ -11,7 +11,7 @@
 
 struct pxt_account *pxt_account(struct pxt_mem *m, uint64_t st)
 {
-	return &m->h->markWords.noRoom[st / PXT_odd & 1];
+	return &m->h->markWords.lossAccounts[st / PXT_lossB & 1];
 }
 
 /* Makes the account cover a loss at tick. */
@@ -121,7 +121,7 @@ static bool overrun(struct pxt_mem *m, uint64_t st)
  * meanwhile, no event was generated; if the stream was restarted, the result is false and another
  * try is worth it.
  */
-bool pxt_no_room(struct pxt_mem *m, uint32_t id, uint64_t st)
+bool pxt_out_of_space(struct pxt_mem *m, uint32_t id, uint64_t st)
 {
 	return !pxt_valid(id) || pxt_rejects(m, id) || overrun(m, st);
 }

@@ -94,7 +94,7 @@ uint32_t pxt_note_map(struct pxt_writer *w, struct pxt_shard *s, struct pxt_desc
 /* How many mappings have a bit for an open chunk. Of those behind, each event has a note. */
 #define OPEN_MAPS 24
 
-/* The same for open chunk i, seen as c and found through an entry of the table. */
+/* The same for open chunk i, found through an entry of the table. */
 uint32_t pxt_note_in_open(struct pxt_writer *w, uint32_t entry, uint32_t i, uint64_t c, unsigned char *p, uint32_t room,
 			  uint64_t addr)
 {

@@ -43,7 +43,7 @@ static bool sound(const struct pxt_mem *m, uint64_t size, size_t mapped)
 	if (size != mapped || m->chunk_size < 4096 || m->chunk_size > PXT_CK_MaxSize ||
 	    (m->chunk_size & (m->chunk_size - 1)) || m->chunks < 2 || m->chunks > PXT_maxFile / 4096)
 		return false;
-	if (m->places < 1 || m->places > PXT_maxPlaces || m->opens < 1 || m->opens > PXT_maxOpens ||
+	if (m->permits < 1 || m->permits > PXT_maxPermits || m->open_chunks < 1 || m->open_chunks > PXT_maxOpenChunks ||
 	    m->max_data > PXT_CK_MaxData || m->clock > PXT_ClockTicks)
 		return false;
 	size_t largest = PXT_CK_Overhead + ((larger_data(m->max_data) + 7) & ~(size_t)7);
@@ -85,8 +85,8 @@ int pxt_mem_attach(struct pxt_mem *m, void *file, size_t size, uint64_t id)
 	m->pidns = ONCE(h->fixed.pidns);
 	m->chunk_size = ONCE(h->fixed.chunkSize);
 	m->chunks = ONCE(h->fixed.chunks);
-	m->places = ONCE(h->fixed.places);
-	m->opens = ONCE(h->fixed.opens);
+	m->permits = ONCE(h->fixed.permits);
+	m->open_chunks = ONCE(h->fixed.openChunks);
 	m->max_data = (uint32_t)least(ONCE(h->fixed.attributes.maxDataSize), UINT32_MAX);
 	m->clock = ONCE(h->fixed.clock);
 	m->policy = (uint8_t)least(ONCE(h->fixed.attributes.streamFullPolicy), UINT8_MAX);
@@ -120,15 +120,15 @@ void pxt_set_free(struct pxt_mem *m, uint32_t i)
  * Ends the moment between two filters. The controller that changes the filter records nothing
  * meanwhile, and no writer waits for it: each can fix the tick of the change.
  */
-void pxt_fix_turn(struct pxt_mem *m)
+void pxt_fix_filter_change(struct pxt_mem *m)
 {
 	struct pxt_header *h = m->h;
 	for (int try = 0; try < PXT_TRIES; try++) {
 		uint64_t st = pxt_load(&h->front.state);
-		if (!(st & PXT_turning))
+		if (!(st & PXT_filterChange))
 			return;
-		/* The number belongs to this turn if the state is still the same behind it. */
-		uint64_t t = pxt_load(&h->turned);
+		/* The number belongs to this change if the state is still the same behind it. */
+		uint64_t t = pxt_load(&h->filterChangedAt);
 		if (t & PXT_unfixed && pxt_load(&h->front.state) == st) {
 			/*
 			 * The processor may read its counter long before it performs the exchange that made
@@ -136,10 +136,10 @@ void pxt_fix_turn(struct pxt_mem *m)
 			 */
 			pxt_ordered_ticks();
 			uint64_t now = pxt_now(m) & ~PXT_unfixed;
-			pxt_reached(m, now); /* events judged by the new set are later */
-			pxt_cas(&h->turned, t, now);
+			pxt_raise_horizon(m, now); /* events judged by the new set are later */
+			pxt_cas(&h->filterChangedAt, t, now);
 		}
-		pxt_cas(&h->front.state, st, (st & ~(uint64_t)PXT_turning) + PXT_stateGen);
+		pxt_cas(&h->front.state, st, (st & ~(uint64_t)PXT_filterChange) + PXT_stateGen);
 	}
 }
 

@@ -10,8 +10,8 @@
  * late, when each writer that runs has had its turn, it sleeps.
  */
 struct backoff {
-	int opens;
-	uint64_t index; /* of the next entry to look at, modulo opens */
+	int open_chunks;
+	uint64_t index; /* of the next entry to look at, modulo open_chunks */
 	int try;	/* a late pause is part of the same try */
 	int claim_at;	/* a claim that has failed is not tried again before this try */
 	int in_the_way; /* the last try at which another writer was in the way */
@@ -21,12 +21,12 @@ struct backoff {
 
 static bool is_late(const struct backoff *b)
 {
-	return b->try >= 63 * b->opens;
+	return b->try >= 63 * b->open_chunks;
 }
 
 static void yield(const struct backoff *b)
 {
-	if (b->try >= 4 * b->opens)
+	if (b->try >= 4 * b->open_chunks)
 		pxt_sys(SYS_sched_yield);
 }
 
@@ -53,8 +53,8 @@ static void wait_for(struct backoff *b)
 }
 
 /*
- * Whether an entry of the table, seen as ref, should get another open chunk: it has none, or another
- * writer that was about to put one there stands still, or its chunk has been busy for a while, since
+ * Whether an entry of the table, whose word is ref, should get another open chunk: it has none, or another
+ * writer that was about to put one there is stopped, or its chunk has been busy for a while, since
  * the writer does not run.
  */
 static bool wants_open(struct pxt_mem *m, uint64_t ref, const struct backoff *b)
@@ -76,21 +76,21 @@ static bool fill(struct pxt_writer *w, _Atomic uint64_t *o, uint64_t mine, uint3
 	if (!pxt_claim(m, w->slot, PXT_open, need, &i, &adopted))
 		return false;
 	if (adopted == 0) {
-		pxt_date(m, i); /* writers do not find it yet, and it is not the oldest */
+		pxt_set_age(m, i); /* writers do not find it yet, and it is not the oldest */
 		pxt_begin(m, i, 0, PXT_open, pxt_now(m));
 	} else {
-		pxt_store(&pxt_desc_of(m, i)->joined, pxt_now(m));
+		pxt_store(&pxt_desc_of(m, i)->enteredAt, pxt_now(m));
 	}
 	if (!pxt_cas(o, mine, i + 1)) {
 		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
 		if (pxt_state(c) == PXT_open && !pxt_busy(c))
-			pxt_leave_partial(m, i, c);
+			pxt_park(m, i, c);
 	}
 	return true;
 }
 
 /*
- * Puts another open chunk with room for need bytes into entry o, seen as *ref. Stores what the entry
+ * Puts another open chunk with room for need bytes into entry o, whose word is *ref. Stores what the entry
  * has now, and returns false if there is no chunk. The entry is reserved first, so that several
  * writers do not claim chunks for one entry.
  */
@@ -105,14 +105,14 @@ static bool supply_open(struct pxt_writer *w, _Atomic uint64_t *o, uint64_t *ref
 		 * No writer finds it any more. So from now on its age is that of its newest event, but for
 		 * those that are under way.
 		 */
-		pxt_date(m, (uint32_t)old - 1);
+		pxt_set_age(m, (uint32_t)old - 1);
 		if (!pxt_cas(o, mine | old << PXT_replacedShift, mine))
 			return false;
 	}
 	if (pxt_is_ref(m, *ref)) {
-		if (!pxt_put_aside(m, (uint32_t)*ref - 1) && !b->urgent) {
+		if (!pxt_displace(m, (uint32_t)*ref - 1) && !b->urgent) {
 			/*
-			 * More writers stand still in the middle of an event than the stream has room for
+			 * More writers are stopped in the middle of an event than the stream has room for
 			 * beside its size. Most go on as soon as they get the processor. If they do not,
 			 * new events are worth more than old ones.
 			 */
@@ -125,7 +125,7 @@ static bool supply_open(struct pxt_writer *w, _Atomic uint64_t *o, uint64_t *ref
 	}
 	if (!fill(w, o, mine, need)) {
 		pxt_cas(o, mine, *ref & PXT_reserved ? 0 : *ref);
-		b->claim_at = b->try + 16 * b->opens;
+		b->claim_at = b->try + 16 * b->open_chunks;
 		return false;
 	}
 	*ref = pxt_load(o);
@@ -164,7 +164,7 @@ static void write_full(unsigned char *p, const struct pxt_event *e, uint64_t tic
 }
 
 /*
- * Appends an event to open chunk i, found through an entry of the table, seen as c and busy, if it was
+ * Appends an event to open chunk i, found through an entry of the table and busy, if it was
  * judged under the state that still holds.
  */
 static bool write_open(struct pxt_writer *w, uint32_t entry, uint32_t i, uint64_t c, const struct pxt_event *e, uint64_t tick, uint64_t st)
@@ -173,7 +173,7 @@ static bool write_open(struct pxt_writer *w, uint32_t entry, uint32_t i, uint64_
 	struct pxt_desc *d = pxt_desc_of(m, i);
 	uint32_t off = pxt_off(c);
 	if (tick <= pxt_load(&m->h->front.horizon))
-		tick = pxt_beyond(m);
+		tick = pxt_after_horizon(m);
 	bool ok = pxt_load(&w->front->state) == st && !pxt_rejects(m, e->id);
 	if (ok) {
 		tick = open_tick(m, i, tick);
@@ -197,17 +197,17 @@ bool pxt_append_open(struct pxt_writer *w, struct pxt_shard *s, const struct pxt
 	struct pxt_mem *m = &w->m;
 	uint64_t st = 0;
 	uint32_t need = PXT_CK_FullSize + pxt_align(e->n);
-	struct backoff b = {.opens = (int)m->opens, .index = pxt_load(&s->entry), .in_the_way = -1};
+	struct backoff b = {.open_chunks = (int)m->open_chunks, .index = pxt_load(&s->entry), .in_the_way = -1};
 	*done = false;
-	for (; b.try < 67 * b.opens; b.index++, b.try++) {
+	for (; b.try < 67 * b.open_chunks; b.index++, b.try++) {
 		st = pxt_load(&w->front->state);
-		if ((st & (PXT_Running | PXT_Dead | PXT_turning)) != PXT_Running)
+		if ((st & (PXT_Running | PXT_Dead | PXT_filterChange)) != PXT_Running)
 			return false;
-		_Atomic uint64_t *o = &m->h->opened[b.index % m->opens];
+		_Atomic uint64_t *o = &m->h->openTable[b.index % m->open_chunks];
 		uint64_t ref = pxt_load(o);
 		if (wants_open(m, ref, &b)) {
 			if (b.try < b.claim_at) {
-				if (b.try - b.in_the_way > b.opens)
+				if (b.try - b.in_the_way > b.open_chunks)
 					break; /* there is no writer to wait for */
 				yield(&b);
 				continue;
@@ -241,12 +241,12 @@ bool pxt_append_open(struct pxt_writer *w, struct pxt_shard *s, const struct pxt
 				pause_for(&b);
 			continue;
 		}
-		*done = write_open(w, (uint32_t)(b.index % m->opens), i, c, e, tick, st);
+		*done = write_open(w, (uint32_t)(b.index % m->open_chunks), i, c, e, tick, st);
 		if (pxt_load(o) != ref)
-			pxt_back_from(m, i);
-		pxt_count_to(&s->entry, b.index % m->opens);
+			pxt_left_displaced(m, i);
+		pxt_store_count(&s->entry, b.index % m->open_chunks);
 		return *done;
 	}
-	*done = pxt_no_room(m, e->id, st);
+	*done = pxt_out_of_space(m, e->id, st);
 	return false;
 }

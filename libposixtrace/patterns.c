@@ -44,7 +44,7 @@ void pxt_decide(struct pxt_header *h, uint32_t id, const char *name, size_t len)
 {
 	uint8_t pattern[PXT_patternSize];
 	uint32_t n = atomic_load(&h->npat), last = (id < PXT_EV_FirstDynamic ? PXT_EV_FirstDynamic : PXT_EV_Max) - 1;
-	_Atomic uint64_t *filter = h->front.filter[atomic_load(&h->front.state) / PXT_second & 1];
+	_Atomic uint64_t *filter = h->front.filter[atomic_load(&h->front.state) / PXT_filterB & 1];
 	uint64_t bit = UINT64_C(1) << (id & 63);
 	bool reject = atomic_load(&filter[last >> 6]) >> (last & 63) & 1, found = false;
 	if (n > PXT_MaxPatterns)

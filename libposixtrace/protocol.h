@@ -9,7 +9,7 @@
  *	begin       claiming(a) g n                    owned(a) or open(0), g' 0   the claimer
  *	release     claiming(a) g n                    free(0) g' 0                the claimer or a recoverer
  *	adopt       partial(0)                         owned(a)+B or open(0)       any writer
- *	take_over   owned(a)                           owned(b)+B                  a writer without a place
+ *	take_over   owned(a)                           owned(b)+B                  a writer without a permit
  *	seize       owned(a)                           owned(a)+B                  the owner
  *	seize_open  open(0)                            open(a)+B                   any writer
  *	publish     owned(a)+B or open(a)+B, n         owned(a) or open(0), n+1    the holder
@@ -38,7 +38,10 @@
 
 #include "word.h"
 
-/* c is the word that the caller has seen, or has made of one. Those that compare return false if it has changed. */
+/*
+ * Here and in all files of the record path, c beside a chunk is its control word as the caller has loaded it, or
+ * has made of one. A transition that compares returns false if the word has changed since.
+ */
 
 /* Takes a chunk to empty it. The caller has seen its state; a busy chunk stays. */
 static inline bool pxt_ctl_claim(struct pxt_desc *d, uint64_t c, uint64_t slot)

@@ -5,7 +5,7 @@
 #include "protocol.h"
 
 /*
- * Makes the shard's chunk, seen as c, busy, and says by which record: one whose stack frame has the
+ * Makes the shard's chunk busy, and says by which record: one whose stack frame has the
  * word at frame, which pxt_sign has set (abandoned.c). The caller then looks at the shard's tag and epoch.
  */
 static inline bool pxt_seize(struct pxt_shard *s, struct pxt_desc *d, uint64_t c, uint64_t tag,

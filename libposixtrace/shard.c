@@ -14,19 +14,19 @@ void pxt_define(struct pxt_shard *s, struct pxt_site *k, unsigned char *p, uint6
 	pxt_put64(p + 24, (uint32_t)who);
 }
 
-/* Takes one of the places that bound how many chunks are owned. */
-static bool have_place(struct pxt_writer *w, struct pxt_shard *s)
+/* Takes one of the permits that bound how many chunks are owned. */
+static bool have_permit(struct pxt_writer *w, struct pxt_shard *s)
 {
 	struct pxt_mem *m = &w->m;
-	uint32_t p = atomic_load(&s->place);
+	uint32_t p = atomic_load(&s->permit);
 	if (p != 0) {
-		if (pxt_load(&m->h->placed[p - 1]) >> 32 == s->holder)
+		if (pxt_load(&m->h->permitTable[p - 1]) >> 32 == s->id)
 			return true;
-		atomic_store(&s->place, 0); /* another writer took it while this one was idle */
+		atomic_store(&s->permit, 0); /* another writer took it while this one was idle */
 	}
-	for (p = 0; p < m->places; p++) {
-		if (pxt_vacant(m, p) && pxt_cas(&m->h->placed[p], 0, s->holder << 32)) {
-			atomic_store(&s->place, p + 1);
+	for (p = 0; p < m->permits; p++) {
+		if (pxt_vacant(m, p) && pxt_cas(&m->h->permitTable[p], 0, s->id << 32)) {
+			atomic_store(&s->permit, p + 1);
 			return true;
 		}
 	}
@@ -38,19 +38,19 @@ static void install_adopted(struct pxt_writer *w, struct pxt_shard *s, uint32_t 
 			    uint64_t next)
 {
 	struct pxt_desc *d = pxt_desc_of(&w->m, i);
-	pxt_store(&d->joined, now);
+	pxt_store(&d->enteredAt, now);
 	/*
 	 * The shard's times go on from the chunk's last one, and from a base so old that the next event
 	 * gives a new one.
 	 */
-	bool known = pxt_ends_so(d, adopted);
+	bool known = pxt_end_noted(d, adopted);
 	uint64_t last = pxt_load(&d->last);
 	uint32_t n = pxt_count(pxt_load(&d->sites));
 	pxt_store(&d->sites, 0); /* not known any more */
 	pxt_cas(&d->last, last, 0);
 	if (!known) {
 		/* They are those of a writer that was about to leave the chunk long ago, and did now. */
-		pxt_ending(&w->m, i, adopted, &last, &n);
+		pxt_find_end(&w->m, i, adopted, &last, &n);
 	}
 	if (last > now && pxt_is_future(&w->m, last)) {
 		atomic_fetch_add(&w->m.h->damage, 1);
@@ -68,7 +68,7 @@ static void install_adopted(struct pxt_writer *w, struct pxt_shard *s, uint32_t 
 static void install(struct pxt_writer *w, struct pxt_shard *s, uint32_t i, uint64_t adopted)
 {
 	struct pxt_mem *m = &w->m;
-	pxt_count_to(&s->waited, 0);
+	pxt_store_count(&s->waited, 0);
 	pxt_store(&s->tag, PXT_noChunk);
 	pxt_store(&s->held, 0);
 	pxt_forget_maps(w, s);
@@ -103,7 +103,7 @@ static void install(struct pxt_writer *w, struct pxt_shard *s, uint32_t i, uint6
 	pxt_store(&s->tag, (c & PXT_tagMask) | i);
 }
 
-/* Claims a chunk for the shard, which has a place. */
+/* Claims a chunk for the shard, which has a permit. */
 static bool claim_for(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 {
 	struct pxt_mem *m = &w->m;
@@ -111,15 +111,15 @@ static bool claim_for(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 	uint32_t i;
 	if (!pxt_claim(m, w->slot, PXT_owned, need, &i, &adopted))
 		return false;
-	_Atomic uint64_t *p = &m->h->placed[atomic_load(&s->place) - 1];
+	_Atomic uint64_t *p = &m->h->permitTable[atomic_load(&s->permit) - 1];
 	uint64_t v = pxt_load(p);
-	if (v >> 32 != s->holder || !pxt_cas(p, v, s->holder << 32 | (i + 1))) {
-		/* Another writer has taken the place meanwhile. */
+	if (v >> 32 != s->id || !pxt_cas(p, v, s->id << 32 | (i + 1))) {
+		/* Another writer has taken the permit meanwhile. */
 		if (adopted != 0)
-			pxt_leave_partial(m, i, adopted);
+			pxt_park(m, i, adopted);
 		else
 			pxt_release(m, i);
-		atomic_store(&s->place, 0);
+		atomic_store(&s->permit, 0);
 		return false;
 	}
 	install(w, s, i, adopted);
@@ -130,7 +130,7 @@ static bool claim_for(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
  * Makes sure that the shard's chunk has room for need bytes. Returns false if the shard cannot have
  * such a chunk now. The caller holds the shard's lock, with signals blocked.
  */
-bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
+bool pxt_exchange(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 {
 	uint64_t tag = pxt_load(&s->tag);
 	uint32_t i = (uint32_t)(tag & PXT_idxMask);
@@ -143,7 +143,7 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 		if (!pxt_abandoned(s, c))
 			return false;
 		/* What the shard knows of the chunk may be wrong. */
-		pxt_leave_partial(&w->m, i, c);
+		pxt_park(&w->m, i, c);
 		return true;
 	} else if (pxt_off(c) + need <= w->chunk_size) {
 		return true; /* it was only a collision */
@@ -151,17 +151,17 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 		/* The busy bit protects s->last, and keeps others from appending behind it. */
 		if (pxt_ctl_seize(d, c)) {
 			pxt_store(&d->last, s->last);
-			pxt_ends(d, c, s->sites);
+			pxt_note_end(d, c, s->sites);
 			pxt_retire(&w->m, i, c | PXT_busyBit);
 		}
 		return true;
 	}
 	if (w->opens_only)
 		return false;
-	if (!have_place(w, s)) {
+	if (!have_permit(w, s)) {
 		uint64_t taken;
 		if (!pxt_take_over(w, s, need, &i, &taken)) {
-			pxt_count_to(&s->waited, 1);
+			pxt_store_count(&s->waited, 1);
 			return false;
 		}
 		if (taken != 0) {
@@ -173,7 +173,7 @@ bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need)
 }
 
 /* Gives up the chunk of a shard. Returns false if it stays busy. */
-bool pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s)
+bool pxt_park_chunk(struct pxt_writer *w, struct pxt_shard *s)
 {
 	uint64_t tag = pxt_load(&s->tag);
 	if (tag == PXT_noChunk)
@@ -185,7 +185,7 @@ bool pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s)
 			return true;
 		if (pxt_busy(c))
 			return false;
-		if (pxt_leave_partial(&w->m, i, c))
+		if (pxt_park(&w->m, i, c))
 			return true;
 	}
 	return true;

@@ -33,9 +33,9 @@ bool pxt_writes(struct pxt_mem *m, uint64_t me)
 bool pxt_crowded(struct pxt_mem *m)
 {
 	uint32_t n = 0;
-	for (uint32_t p = 0; p < m->places; p++)
-		n += pxt_load(&m->h->placed[p]) != 0;
-	return 2 * n > m->places;
+	for (uint32_t p = 0; p < m->permits; p++)
+		n += pxt_load(&m->h->permitTable[p]) != 0;
+	return 2 * n > m->permits;
 }
 
 /*
@@ -63,10 +63,10 @@ static void recover_free(struct pxt_mem *m)
 }
 
 /*
- * Whether chunk i, seen as c, has the words of its next generation: its process was killed while it reopened
+ * Whether chunk i has the words of its next generation: its process was killed while it renewed
  * the chunk. Completes them.
  */
-static bool reopening(struct pxt_mem *m, uint32_t i, uint64_t c)
+static bool renewing(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	struct pxt_desc *d = pxt_desc_of(m, i);
 	uint64_t next = pxt_gen(pxt_renewed(c)), r = pxt_load(&d->read), w = pxt_load(&d->cleared);
@@ -87,10 +87,10 @@ static void recover_chunk(struct pxt_mem *m, uint32_t i, uint64_t c)
 		pxt_release(m, i);
 		break;
 	case PXT_owned:
-		pxt_leave_partial(m, i, pxt_busy(c) ? pxt_ctl_unseize(d, c) : c);
+		pxt_park(m, i, pxt_busy(c) ? pxt_ctl_unseize(d, c) : c);
 		break;
 	case PXT_leaving:
-		if (reopening(m, i, c))
+		if (renewing(m, i, c))
 			pxt_ctl_renew(d, c);
 		else
 			pxt_ctl_hand_back(d, c);
@@ -101,22 +101,22 @@ static void recover_chunk(struct pxt_mem *m, uint32_t i, uint64_t c)
 	}
 }
 
-/* Gives up the places, and the entries of the table of open chunks, of dead processes. */
+/* Gives up the permits, and the entries of the table of open chunks, of dead processes. */
 static void recover_tables(struct pxt_mem *m, const struct slot_set *gone)
 {
-	for (uint32_t p = 0; p < m->places; p++) {
-		uint64_t v = pxt_load(&m->h->placed[p]);
-		if (v != 0 && !(v & PXT_aside) && has(gone, pxt_holder_slot(v)))
-			pxt_cas(&m->h->placed[p], v, 0);
+	for (uint32_t p = 0; p < m->permits; p++) {
+		uint64_t v = pxt_load(&m->h->permitTable[p]);
+		if (v != 0 && !(v & PXT_displaced) && has(gone, pxt_permit_slot(v)))
+			pxt_cas(&m->h->permitTable[p], v, 0);
 	}
-	for (uint32_t o = 0; o < m->opens; o++) {
-		uint64_t v = pxt_load(&m->h->opened[o]);
+	for (uint32_t o = 0; o < m->open_chunks; o++) {
+		uint64_t v = pxt_load(&m->h->openTable[o]);
 		if (!(v & PXT_reserved) || !has(gone, v % PXT_MaxSlots))
 			continue;
 		uint64_t old = pxt_replaces(m, v);
 		if (old != 0)
-			pxt_date(m, (uint32_t)old - 1);
-		pxt_cas(&m->h->opened[o], v, 0);
+			pxt_set_age(m, (uint32_t)old - 1);
+		pxt_cas(&m->h->openTable[o], v, 0);
 	}
 }
 
@@ -137,12 +137,12 @@ void pxt_recover(struct pxt_mem *m, bool (*dead)(void *ctx, uint64_t slot, uint6
 	for (uint32_t i = 0; i < m->chunks; i++) {
 		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);
 		if (pxt_state(c) == PXT_partial)
-			pxt_one_partial(m); /* the process that left it may have been killed before it said so */
+			pxt_set_partial_hint(m); /* the process that left it may have been killed before it said so */
 		if (has(&gone, pxt_slot(c)))
 			recover_chunk(m, i, c);
 	}
 	recover_tables(m, &gone);
-	pxt_close_all_aside(m);
+	pxt_close_all_displaced(m);
 	/* Open chunks that writers do not find: the writer died, or was replaced, before it had registered one. */
 	for (uint32_t i = 0; i < m->chunks; i++) {
 		uint64_t c = pxt_load(&pxt_desc_of(m, i)->ctl);

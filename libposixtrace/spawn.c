@@ -62,7 +62,7 @@ struct job {
  * Calls f(job) in a process of its own and waits for its end. An error number, from memory or, where
  * the processes do not share it, the exit status.
  */
-static int aside(int (*f)(void *), struct job *job)
+static int run_in_child(int (*f)(void *), struct job *job)
 {
 	void *stack = NULL;
 	uint64_t mask;
@@ -285,13 +285,13 @@ int pxt_agent_start(struct pxt_channel **ch, uint32_t former)
 	job.key = (uint32_t)pxt_random() | 1;
 	job.memory = -1;
 	environment(&job, former);
-	err = aside(share, &job);
+	err = run_in_child(share, &job);
 	if (!err && !job.ran) {
 		/* An emulator or a checker of memory makes it a process as after fork(2). */
 		err = -make_channel(&job);
 	}
 	if (!err)
-		err = aside(start_agent, &job);
+		err = run_in_child(start_agent, &job);
 	if (!job.ran && job.ch)
 		pxt_madvise(job.ch, sizeof *job.ch, MADV_DONTFORK);
 	if (!job.ran && job.memory >= 0)
@@ -370,5 +370,5 @@ int pxt_agent_pass(struct pxt_channel *ch, int fd, uint64_t number)
 	memcpy(job.socket, ch->socket, sizeof job.socket);
 	memcpy(job.message.nonce, ch->nonce, sizeof job.message.nonce);
 	job.message.number = number;
-	return aside(pass, &job);
+	return run_in_child(pass, &job);
 }

@@ -27,8 +27,8 @@ struct pxt_mem {
 	uint64_t pidns; /* pid namespace of all pids in the stream */
 	uint32_t chunk_size;
 	uint32_t chunks;
-	uint32_t places;
-	uint32_t opens;
+	uint32_t permits;
+	uint32_t open_chunks;
 	uint32_t max_data;
 	uint32_t clock;
 	uint8_t policy;
@@ -76,9 +76,9 @@ struct pxt_shard {
 	volatile uint32_t *_Atomic frame;
 
 	_Atomic uint32_t lock;
-	_Atomic uint32_t place;	 /* in the header's table, plus one */
-	uint64_t holder;	 /* the upper half of a place that the shard has; never changes */
-	_Atomic uint64_t waited; /* events since it last looked for a place; 0: it has one */
+	_Atomic uint32_t permit;	 /* in the header's table, plus one */
+	uint64_t id;	 /* the upper half of a permit that the shard has; never changes */
+	_Atomic uint64_t waited; /* events since it last looked for a permit; 0: it has one */
 	_Atomic uint64_t entry;	 /* in the table of open chunks: where the last event found room */
 	uint64_t stuck;		 /* a control word seen busy; protected by lock, like the rest */
 	uint32_t looks;		 /* how often */
@@ -88,7 +88,7 @@ struct pxt_shard {
 	uint64_t span;	/* as the next ones, so many */
 	uint64_t noted; /* the mappings of which this chunk has a note */
 
-	uint64_t seen[PXT_maxPlaces];
+	uint64_t seen[PXT_maxPermits];
 	struct pxt_site cache[PXT_siteCache];
 } __attribute__((aligned(128)));
 
@@ -113,7 +113,7 @@ struct pxt_writer {
 	uint64_t slot;
 	struct pxt_mem m;
 	/*
-	 * If set, called with signals blocked when more writers stand still in the middle of an event
+	 * If set, called with signals blocked when more writers are stopped in the middle of an event
 	 * than the stream has room for. Some may be dead: it may call pxt_recover.
 	 */
 	void (*crowded)(struct pxt_writer *);
@@ -123,7 +123,7 @@ struct pxt_writer {
 	bool maps_once;		     /* a note for the whole stream will do */
 	_Atomic uint64_t noted;	     /* the mappings of which the stream has a note */
 	_Atomic uint64_t noted_at;   /* how often the stream was cleared before */
-	_Atomic uint64_t open_noted[PXT_maxOpens]; /* by entry of the table of open chunks */
+	_Atomic uint64_t open_noted[PXT_maxOpenChunks]; /* by entry of the table of open chunks */
 };
 
 /* Checks that size bytes at file hold stream id. 0, EINVAL (no sound stream) or EPROTO (another version). */
@@ -142,7 +142,7 @@ bool pxt_count_missed(void *start, size_t size, uint64_t id, uint32_t err);
 uint64_t pxt_slot_take(struct pxt_mem *m, uint64_t me, void (*hold)(void *ctx, uint64_t slot, bool on), void *ctx);
 void pxt_slot_free(struct pxt_mem *m, uint64_t slot);
 bool pxt_writes(struct pxt_mem *m, uint64_t me); /* whether the process has a slot */
-bool pxt_crowded(struct pxt_mem *m);		 /* whether most places for owned chunks are taken */
+bool pxt_crowded(struct pxt_mem *m);		 /* whether most permits for owned chunks are taken */
 
 /*
  * Releases everything that dead processes hold. dead is asked for each slot in use. The caller holds
@@ -156,7 +156,7 @@ void pxt_writer_init(struct pxt_writer *w, const struct pxt_mem *m, uint64_t slo
 /* Makes the writer, which has recorded nothing yet, put notes on mappings before events. */
 void pxt_writer_note_maps(struct pxt_writer *w, const struct pxt_maps *maps);
 /*
- * Gives up the writer's chunks and places. No other function may be running. Returns false if a record that was
+ * Gives up the writer's chunks and permits. No other function may be running. Returns false if a record that was
  * left in the middle keeps a chunk busy: the slot must stay then, so that a recovery finds the chunk.
  */
 bool pxt_writer_close(struct pxt_writer *w);

@@ -17,10 +17,10 @@
 /* One after the other, which makes one page of memory dirty instead of two. */
 static struct {
 	/*
-	 * The page of this process is always mapped at the same place, also after it was moved, and in
+	 * The page of this process is always mapped at the same address, also after it was moved, and in
 	 * children: a trace point may hold its address.
 	 */
-	uint8_t *place;
+	uint8_t *address;
 	_Atomic uint32_t never; /* the word of a process that must not be traced */
 	char dirpath[PATH_MAX]; /* the directory of the page */
 } own;
@@ -32,19 +32,19 @@ static int zeros_at(void *at)
 
 void pxt_page_forked(void)
 {
-	if (own.place)
-		zeros_at(own.place); /* of another process */
+	if (own.address)
+		zeros_at(own.address); /* of another process */
 }
 
-/* Moves a mapped page to its place. */
-static int settle(uint8_t *page)
+/* Moves a mapped page to its address. */
+static int remap(uint8_t *page)
 {
 	long at;
-	if (!own.place) {
-		own.place = page;
+	if (!own.address) {
+		own.address = page;
 		return 0;
 	}
-	at = pxt_retry(SYS_mremap, page, PXT_PG_pageSize, PXT_PG_pageSize, MREMAP_MAYMOVE | MREMAP_FIXED, own.place);
+	at = pxt_retry(SYS_mremap, page, PXT_PG_pageSize, PXT_PG_pageSize, MREMAP_MAYMOVE | MREMAP_FIXED, own.address);
 	if (at < 0 && at >= -4095) {
 		pxt_page_unmap(page);
 		return (int)at;
@@ -80,7 +80,7 @@ static int move(struct pxt_scratch *r)
 	err = pxt_page_own(r, h->page, &page);
 	if (err < 0)
 		return err;
-	err = settle(page);
+	err = remap(page);
 	if (err == 0)
 		memcpy(own.dirpath, r->dirpath, strlen(r->dirpath) + 1);
 	return err;
@@ -135,10 +135,10 @@ static int first_open(struct pxt_scratch *r)
 	err = pxt_page_own(r, NULL, &page);
 	if (err < 0)
 		return err;
-	err = settle(page);
+	err = remap(page);
 	if (err < 0)
 		return err;
-	page = own.place;
+	page = own.address;
 	memcpy(own.dirpath, r->dirpath, strlen(r->dirpath) + 1);
 	word = pxt_page32(page, PXT_PG_offWord);
 	if (!r->secure)
@@ -183,7 +183,7 @@ static struct pxt_attachment *attached(uint64_t id)
 #define CROWDED_PAUSE 100000000 /* ns: recovery takes a while, and living writers free their chunks soon */
 
 /*
- * More writers of a stream stand still in the middle of an event than it has room for: maybe some are dead.
+ * More writers of a stream are stopped in the middle of an event than it has room for: maybe some are dead.
  * The trace point that finds that is the caller. It waits for no lock.
  */
 static void crowded(struct pxt_writer *w)

@@ -1,6 +1,6 @@
 /*
  * The stream's clock. The firmware of many machines sets the processor's counter back when they wake
- * from sleep. The ticks of a stream are ahead of the counter by a shift in the header, which a
+ * from sleep. The ticks of a stream are ahead of the counter by the tick offset, a word of the header, which a
  * process changes that finds the counter far behind a tick that the stream has seen.
  */
 #include "word.h"
@@ -86,15 +86,15 @@ static bool possible(struct pxt_mem *m, uint64_t tick, uint64_t mono)
 	return tick - want <= PXT_farBehind + since / 64;
 }
 
-/* Changes the shift because the counter was set back, and returns the stream's time. */
-static __attribute__((noinline, cold)) uint64_t reset_shift(struct pxt_mem *m)
+/* Changes the offset because the counter was set back, and returns the stream's time. */
+static __attribute__((noinline, cold)) uint64_t reset_tick_offset(struct pxt_mem *m)
 {
 	struct pxt_front *f = &m->h->front;
 	uint64_t tick = 0;
-	for (int try = 0; try < PXT_shiftTries; try++) {
-		uint64_t shift = pxt_load(&f->shift), horizon = pxt_load(&f->horizon), count, mono, first;
+	for (int try = 0; try < PXT_casTries; try++) {
+		uint64_t offset = pxt_load(&f->tickOffset), horizon = pxt_load(&f->horizon), count, mono, first;
 		pair(&count, &mono);
-		tick = count + shift;
+		tick = count + offset;
 		if (tick >= horizon || horizon - tick <= PXT_farBehind)
 			return tick; /* another was faster */
 		if (!possible(m, horizon, mono)) {
@@ -102,7 +102,7 @@ static __attribute__((noinline, cold)) uint64_t reset_shift(struct pxt_mem *m)
 			continue;
 		}
 		tick = pxt_max(horizon + 1, tick_of(m, mono, &first));
-		if (pxt_cas(&f->shift, shift, tick - count))
+		if (pxt_cas(&f->tickOffset, offset, tick - count))
 			return tick;
 	}
 	return tick;
@@ -112,10 +112,10 @@ uint64_t pxt_now(struct pxt_mem *m)
 {
 	if (m->clock != PXT_ClockTicks)
 		return pxt_monotonic();
-	uint64_t tick = pxt_ticks() + pxt_load(&m->h->front.shift);
+	uint64_t tick = pxt_ticks() + pxt_load(&m->h->front.tickOffset);
 	uint64_t h = pxt_load(&m->h->front.horizon);
 	if (h > tick && h - tick > PXT_farBehind)
-		return reset_shift(m);
+		return reset_tick_offset(m);
 	return tick;
 }
 
@@ -125,7 +125,7 @@ uint64_t pxt_now(struct pxt_mem *m)
  * The counters of two processors may differ by a little; ticks do not. A horizon that is further
  * ahead was scribbled on: waiting for the clock to pass it would be endless.
  */
-uint64_t pxt_beyond(struct pxt_mem *m)
+uint64_t pxt_after_horizon(struct pxt_mem *m)
 {
 	uint64_t tick = pxt_now(m);
 	if (m->clock == PXT_ClockTicks)
@@ -151,6 +151,6 @@ bool pxt_is_future(struct pxt_mem *m, uint64_t tick)
 		return false;
 	if (m->clock != PXT_ClockTicks || !possible(m, tick, pxt_monotonic()))
 		return true;
-	pxt_reached(m, tick);
+	pxt_raise_horizon(m, tick);
 	return false;
 }

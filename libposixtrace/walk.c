@@ -4,7 +4,7 @@
  */
 #include "word.h"
 
-/* The records of chunk i, seen as c. */
+/* The records of chunk i. */
 struct pxt_walker pxt_walker(struct pxt_mem *m, uint32_t i, uint64_t c)
 {
 	const unsigned char *b = pxt_chunk_of(m, i);
@@ -68,10 +68,10 @@ void pxt_span(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t skip, uint64_t
 }
 
 /*
- * What a writer must know to append to chunk i, seen as c: the tick of its last event, and how many
+ * What a writer must know to append to chunk i: the tick of its last event, and how many
  * sites it defines.
  */
-void pxt_ending(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t *last, uint32_t *sites)
+void pxt_find_end(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t *last, uint32_t *sites)
 {
 	struct pxt_walker w = pxt_walker(m, i, c);
 	uint64_t tick;

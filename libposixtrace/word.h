@@ -152,7 +152,7 @@ static inline bool pxt_valid(uint32_t id)
 /* Whether the filter in force under state st has type id, which is valid. */
 static inline bool pxt_filtered(const struct pxt_front *f, uint64_t st, uint32_t id)
 {
-	return pxt_load(&f->filter[st / PXT_second & 1][id >> 6 & (PXT_EV_SetWords - 1)]) >> (id & 63) & 1;
+	return pxt_load(&f->filter[st / PXT_filterB & 1][id >> 6 & (PXT_EV_SetWords - 1)]) >> (id & 63) & 1;
 }
 
 /* An event to record. */
@@ -168,7 +168,7 @@ struct pxt_event {
 
 /* mem.c */
 bool pxt_rejects(struct pxt_mem *m, uint32_t id);
-void pxt_fix_turn(struct pxt_mem *m);
+void pxt_fix_filter_change(struct pxt_mem *m);
 static inline struct pxt_desc *pxt_desc_of(const struct pxt_mem *m, uint32_t i)
 {
 	return m->desc + i;
@@ -180,20 +180,20 @@ static inline unsigned char *pxt_chunk_of(const struct pxt_mem *m, uint32_t i)
 void pxt_set_free(struct pxt_mem *m, uint32_t i);
 
 /* horizon.c */
-void pxt_reached(struct pxt_mem *m, uint64_t tick);
+void pxt_raise_horizon(struct pxt_mem *m, uint64_t tick);
 void pxt_lower_horizon(struct pxt_mem *m, uint64_t seen, uint64_t tick);
 uint64_t pxt_ordered_ticks(void);
 
 /* tickoffset.c */
 uint64_t pxt_now(struct pxt_mem *m);
-uint64_t pxt_beyond(struct pxt_mem *m);
+uint64_t pxt_after_horizon(struct pxt_mem *m);
 bool pxt_is_future(struct pxt_mem *m, uint64_t tick);
 
 /* loss.c */
 struct pxt_account *pxt_account(struct pxt_mem *m, uint64_t st);
 void pxt_add_lost(struct pxt_mem *m, uint64_t tick);
 void pxt_lose(struct pxt_mem *m);
-bool pxt_no_room(struct pxt_mem *m, uint32_t id, uint64_t st);
+bool pxt_out_of_space(struct pxt_mem *m, uint32_t id, uint64_t st);
 
 /* walk.c */
 struct pxt_walker {
@@ -205,7 +205,7 @@ struct pxt_walker {
 bool pxt_walk(struct pxt_walker *w, uint64_t *tick);
 struct pxt_walker pxt_walker(struct pxt_mem *m, uint32_t i, uint64_t c);
 void pxt_span(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t skip, uint64_t known, uint64_t *first, uint64_t *last);
-void pxt_ending(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t *last, uint32_t *sites);
+void pxt_find_end(struct pxt_mem *m, uint32_t i, uint64_t c, uint64_t *last, uint32_t *sites);
 
 /* claim.c */
 bool pxt_claim(struct pxt_mem *m, uint64_t slot, uint32_t state, uint32_t need, uint32_t *chunk, uint64_t *adopted);
@@ -213,41 +213,41 @@ void pxt_empty(struct pxt_mem *m, uint32_t i, uint64_t c);
 uint64_t pxt_begin(struct pxt_mem *m, uint32_t i, uint64_t slot, uint32_t state, uint64_t base);
 void pxt_release(struct pxt_mem *m, uint32_t i);
 
-/* leave.c */
+/* park.c */
 /* Notes that d->last and sites are those of the events in the word c (in Go: desc.ends). */
-static inline void pxt_ends(struct pxt_desc *d, uint64_t c, uint32_t sites)
+static inline void pxt_note_end(struct pxt_desc *d, uint64_t c, uint32_t sites)
 {
 	pxt_store(&d->sites, pxt_read_at(pxt_read_word(pxt_gen(c)), sites, pxt_off(c)));
 }
 /* Whether they are known to be. */
-static inline bool pxt_ends_so(struct pxt_desc *d, uint64_t c)
+static inline bool pxt_end_noted(struct pxt_desc *d, uint64_t c)
 {
 	uint64_t s = pxt_load(&d->sites);
 	return s == pxt_read_at(pxt_read_word(pxt_gen(c)), pxt_count(s), pxt_off(c));
 }
-void pxt_date(struct pxt_mem *m, uint32_t i);
-void pxt_one_partial(struct pxt_mem *m);
+void pxt_set_age(struct pxt_mem *m, uint32_t i);
+void pxt_set_partial_hint(struct pxt_mem *m);
 bool pxt_retire(struct pxt_mem *m, uint32_t i, uint64_t c);
-bool pxt_leave_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state);
-bool pxt_leave_partial(struct pxt_mem *m, uint32_t i, uint64_t c);
-bool pxt_leave_partial_aged(struct pxt_mem *m, uint32_t i, uint64_t c);
+bool pxt_close_aged(struct pxt_mem *m, uint32_t i, uint64_t c, uint32_t state);
+bool pxt_park(struct pxt_mem *m, uint32_t i, uint64_t c);
+bool pxt_park_aged(struct pxt_mem *m, uint32_t i, uint64_t c);
 
-/* parked.c */
+/* displaced.c */
 static inline bool pxt_is_ref(const struct pxt_mem *m, uint64_t ref)
 {
 	return ref != 0 && ref <= m->chunks;
 }
-static inline uint64_t pxt_holder_slot(uint64_t place)
+static inline uint64_t pxt_permit_slot(uint64_t permit)
 {
-	return place >> 32 & (PXT_MaxSlots - 1);
+	return permit >> 32 & (PXT_MaxSlots - 1);
 }
 uint64_t pxt_replaces(const struct pxt_mem *m, uint64_t v);
 bool pxt_registered(struct pxt_mem *m, uint32_t i);
-bool pxt_put_aside(struct pxt_mem *m, uint32_t i);
-bool pxt_vacant(struct pxt_mem *m, uint32_t place);
-bool pxt_close_found(struct pxt_mem *m, uint32_t i, uint64_t c, bool placed);
-void pxt_back_from(struct pxt_mem *m, uint32_t i);
-void pxt_close_all_aside(struct pxt_mem *m);
+bool pxt_displace(struct pxt_mem *m, uint32_t i);
+bool pxt_vacant(struct pxt_mem *m, uint32_t permit);
+bool pxt_close_found(struct pxt_mem *m, uint32_t i, uint64_t c, bool permitted);
+void pxt_left_displaced(struct pxt_mem *m, uint32_t i);
+void pxt_close_all_displaced(struct pxt_mem *m);
 bool pxt_unreachable(struct pxt_mem *m, uint32_t i, uint64_t c);
 
 /* shard.c */
@@ -265,8 +265,8 @@ static inline struct pxt_site *pxt_site(struct pxt_shard *s, uint64_t addr, uint
 	return &s->cache[h >> (64 - PXT_siteBits)];
 }
 void pxt_define(struct pxt_shard *s, struct pxt_site *k, unsigned char *p, uint64_t addr, uint64_t who, uint64_t what);
-bool pxt_renew(struct pxt_writer *w, struct pxt_shard *s, uint32_t need);
-bool pxt_leave_chunk(struct pxt_writer *w, struct pxt_shard *s);
+bool pxt_exchange(struct pxt_writer *w, struct pxt_shard *s, uint32_t need);
+bool pxt_park_chunk(struct pxt_writer *w, struct pxt_shard *s);
 
 /* maps.c */
 void pxt_forget_maps(struct pxt_writer *w, struct pxt_shard *s);
@@ -282,7 +282,7 @@ static inline bool pxt_needs_note(const struct pxt_shard *s, uint64_t addr)
 }
 
 /* takeover.c */
-void pxt_count_to(_Atomic uint64_t *p, uint64_t n);
+void pxt_store_count(_Atomic uint64_t *p, uint64_t n);
 bool pxt_still_crowded(struct pxt_shard *s);
 bool pxt_take_over(struct pxt_writer *w, struct pxt_shard *s, uint32_t need, uint32_t *chunk, uint64_t *ctl);
 

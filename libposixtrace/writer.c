@@ -29,13 +29,13 @@ static uint32_t limit(const struct pxt_writer *w, uint32_t id, size_t n)
 static bool refused(struct pxt_writer *w, uint32_t id, uint64_t st)
 {
 	struct pxt_mem *m = &w->m;
-	if (st & PXT_turning) {
-		pxt_fix_turn(m);
+	if (st & PXT_filterChange) {
+		pxt_fix_filter_change(m);
 		return false;
 	}
 	switch (st & (PXT_Full | PXT_LogFull | PXT_Dead | PXT_NoRestart)) {
 	case PXT_Full:
-		return pxt_no_room(m, id, st);
+		return pxt_out_of_space(m, id, st);
 	case PXT_LogFull:
 		/* No call has stopped the stream, so this is a loss. */
 		if (pxt_valid(id) && !pxt_rejects(m, id))
@@ -57,7 +57,7 @@ static bool slow(struct pxt_writer *w, struct pxt_shard *s, const struct pxt_eve
 	bool usable = false, ok = false;
 	pxt_signals_block(&mask);
 	if (!pxt_still_crowded(s) && try <= 8 && atomic_compare_exchange_strong(&s->lock, &unlocked, 1)) {
-		usable = pxt_renew(w, s, PXT_CK_Overhead + pxt_align(e->n));
+		usable = pxt_exchange(w, s, PXT_CK_Overhead + pxt_align(e->n));
 		atomic_store(&s->lock, 0);
 	}
 	*done = false;
@@ -75,11 +75,11 @@ static uint64_t behind(struct pxt_writer *w, uint64_t now, uint64_t last)
 {
 	if (!w->ticks || last - now <= PXT_farBehind)
 		return last;
-	pxt_reached(&w->m, last);
+	pxt_raise_horizon(&w->m, last);
 	return pxt_max(last, pxt_now(&w->m));
 }
 
-/* Appends an event to the shard's chunk, seen as c and busy. */
+/* Appends an event to the shard's chunk, which is busy. */
 static void write_event(struct pxt_writer *w, struct pxt_shard *s, struct pxt_desc *d, uint64_t c,
 			const struct pxt_event *e, uint64_t now)
 {
@@ -115,7 +115,7 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 		e.pid = w->pid;
 	for (int try = 0; try < PXT_TRIES; try++) {
 		uint64_t st = pxt_load(&f->state);
-		if ((st & (PXT_Running | PXT_Dead | PXT_turning)) != PXT_Running) {
+		if ((st & (PXT_Running | PXT_Dead | PXT_filterChange)) != PXT_Running) {
 			if (refused(w, id, st))
 				return false;
 			continue;
@@ -129,7 +129,7 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 		if (e.n > PXT_pageSize)
 			pxt_touch_all(data, e.n);
 		/* Before the exchange: the processor would let the clock wait for it (horizon.c). */
-		uint64_t now = w->ticks ? pxt_ticks() + pxt_load(&f->shift) : pxt_monotonic();
+		uint64_t now = w->ticks ? pxt_ticks() + pxt_load(&f->tickOffset) : pxt_monotonic();
 		struct pxt_shard *s = pxt_shard(w, hint);
 		uint64_t tag = pxt_load(&s->tag);
 		uint32_t epoch = pxt_epoch(s);
@@ -143,7 +143,7 @@ __attribute__((noinline)) bool pxt_append_rare(struct pxt_writer *w, unsigned hi
 			continue;
 		}
 		if (now <= pxt_load(&f->horizon))
-			now = pxt_beyond(&w->m);
+			now = pxt_after_horizon(&w->m);
 		if (pxt_load(&f->state) != st || pxt_load(&s->tag) != tag || pxt_epoch(s) != epoch) {
 			pxt_let_go(s, d, c);
 			continue;
@@ -197,7 +197,7 @@ void pxt_writer_init(struct pxt_writer *w, const struct pxt_mem *m, uint64_t slo
 		struct pxt_shard *s = w->shards + i;
 		pxt_store(&s->tag, PXT_noChunk);
 		pxt_store(&s->entry, slot);
-		s->holder = slot | (uint64_t)i << PXT_slotBits;
+		s->id = slot | (uint64_t)i << PXT_slotBits;
 		pxt_forget_maps(w, s);
 		s->data = m->data; /* a hostile process may write a control word that matches */
 	}
@@ -208,12 +208,12 @@ bool pxt_writer_close(struct pxt_writer *w)
 	bool left = true;
 	for (uint32_t i = 0; i <= w->mask; i++) {
 		struct pxt_shard *s = w->shards + i;
-		left = pxt_leave_chunk(w, s) && left;
-		uint32_t p = atomic_load(&s->place);
+		left = pxt_park_chunk(w, s) && left;
+		uint32_t p = atomic_load(&s->permit);
 		if (p != 0) {
-			_Atomic uint64_t *q = &w->m.h->placed[p - 1];
+			_Atomic uint64_t *q = &w->m.h->permitTable[p - 1];
 			uint64_t v = pxt_load(q);
-			if (v >> 32 == s->holder)
+			if (v >> 32 == s->id)
 				pxt_cas(q, v, 0);
 		}
 	}

@@ -68,9 +68,9 @@ var parts = []part{
 	{"event", "PXT_EV_", regexp.MustCompile(`^(Unnamed|FirstUser|FirstDynamic|Max|NameMax|SetWords|Error|Start|Stop|Filter|Overflow|Resume|FlushStart|FlushStop|ProcFork|ProcMap|MaxEncodedSet)$`), nil, nil},
 	{"chunk", "PXT_CK_", regexp.MustCompile(`.`), nil, nil},
 	{"stream", "PXT_", regexp.MustCompile(`^((off|count|slot|gen|state|busy|tag|idx|loss|site)(Bits|Shift|Mask|Bit|Cache)|busyBit|noChunk|frozenBit|wasCleared|` +
-		`free|claiming|owned|open|full|leaving|partial|Running|Full|LogFull|NoRestart|StopReported|Dead|second|turning|odd|stateGen|stateFlags|` +
-		`MaxSlots|MaxMaps|mapShare|leastNotes|max(Places|Opens|Anchors|File|Lead|Lost)|MaxPatterns?|patternSize|Clock[A-Z].*|Loop|UntilFull|Flush|Append|reserved|replacedShift|aside|somePartial|` +
-		`unfixed|skew|far(Back|Behind)|descSize|headerSize|MaxSystemData|version|StartSize|spread|lookAgain|.*Tries|reachedEvery|pageSize)$`), []string{"stable", "fixed", "account", "markWords", "front", "desc", "header"}, nil},
+		`free|claiming|owned|open|full|leaving|partial|Running|Full|LogFull|NoRestart|StopReported|Dead|filterB|filterChange|lossB|stateGen|stateFlags|` +
+		`MaxSlots|MaxMaps|mapShare|leastNotes|max(Permits|OpenChunks|Anchors|File|Lead|Lost)|MaxPatterns?|patternSize|Clock[A-Z].*|Loop|UntilFull|Flush|Append|reserved|replacedShift|displaced|somePartial|` +
+		`unfixed|skew|far(Back|Behind)|descSize|headerSize|MaxSystemData|version|StartSize|spread|lookAgain|.*Tries|horizonStep|pageSize)$`), []string{"stable", "fixed", "account", "markWords", "front", "desc", "header"}, nil},
 	{"registry", "PXT_PG_", regexp.MustCompile(`^(page.*|off.*|ent[A-Z].*|entrySize|recHeader|rec[A-Z].*|MaxStreams|Self|Inherit|Child|class.*|names.*|.*Mode)$`), nil, nil},
 }
 

@@ -29,7 +29,7 @@ var layouts = []shared{
 }
 
 // tuning are constants that each process may have as it likes.
-var tuning = regexp.MustCompile(`(?m)^#define PXT_(\w*Tries|lookAgain|reachedEvery|StartSize|mapShare|leastNotes|siteBits|siteCache) .*\n`)
+var tuning = regexp.MustCompile(`(?m)^#define PXT_(\w*Tries|lookAgain|horizonStep|StartSize|mapShare|leastNotes|siteBits|siteCache) .*\n`)
 
 // layout returns the text of a layout, and its version.
 func (l *shared) layout() (text, version string, err error) {

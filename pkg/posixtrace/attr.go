@@ -181,12 +181,12 @@ func (a *Attr) MaxSystemEventSize() int {
 	return chunk.EventSize(max(stream.MaxSystemData, a.maxData()))
 }
 
-// MaxUserEventSize is Attr.MaxUserEventSize for a stream that exists.
+// MaxUserEventSize returns what Attr.MaxUserEventSize returns, for a stream that exists.
 func (a *StreamAttr) MaxUserEventSize(n int) int {
 	return (&Attr{MaxDataSize: &a.MaxDataSize}).MaxUserEventSize(n)
 }
 
-// MaxSystemEventSize is Attr.MaxSystemEventSize for a stream that exists.
+// MaxSystemEventSize returns what Attr.MaxSystemEventSize returns, for a stream that exists.
 func (a *StreamAttr) MaxSystemEventSize() int {
 	return (&Attr{MaxDataSize: &a.MaxDataSize}).MaxSystemEventSize()
 }

@@ -329,7 +329,7 @@ func (v *victim) kill() {
 	}
 }
 
-// limit is a deadline that does not expire while the whole machine stands still: stopped,
+// limit is a deadline that does not expire while the whole machine pauses: it is stopped,
 // suspended or starved. The time between two looks at it counts as a moment at most.
 type limit struct {
 	left time.Duration
@@ -397,8 +397,8 @@ func (h *crash) said() (after, before uint64) {
 	return
 }
 
-// settle compares the events read and lost with the counts of the processes.
-func (h *crash) settle(s *Stream, read, starts uint64) {
+// checkCounts compares the events read and lost with the counts of the processes.
+func (h *crash) checkCounts(s *Stream, read, starts uint64) {
 	h.t.Helper()
 	st, err := s.PeekStatus()
 	if err != nil {
@@ -521,7 +521,7 @@ func TestCrashTargets(t *testing.T) {
 		}
 		h.read(s, &seen)
 		h.read(s, &seen)
-		h.settle(s, seen.n, 1)
+		h.checkCounts(s, seen.n, 1)
 		after, _ := h.said()
 		t.Logf("%d processes, %d events, %d read", h.next, after, seen.n)
 		h.works(s, &seen)

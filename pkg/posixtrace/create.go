@@ -46,7 +46,7 @@ func Create(pid int, attr *Attr) (*Stream, error) {
 	return s, fail(op, err, syscall.ENOMEM)
 }
 
-// CreateWithLog is Create for a stream with a log in the file log, which is open for writing
+// CreateWithLog creates a stream with a log in the file log, which is open for writing
 // (posix_trace_create_withlog). CreateWithLog duplicates the descriptor and never closes the
 // caller's. In a regular file the log begins at offset 0.
 //
@@ -295,7 +295,7 @@ func (k *creation) openPage(on sys.Proc) error {
 		return err
 	})
 	if err != nil {
-		return k.noRoom(err)
+		return k.noSpace(err)
 	}
 	if err := conn.EnsureEntry(k.dir, k.page, StreamsMax); err != nil {
 		k.page.Close()
@@ -316,14 +316,14 @@ func (k *creation) newFile() (err error) {
 		}
 	}
 	if err != nil {
-		return k.noRoom(err)
+		return k.noSpace(err)
 	}
 	return nil
 }
 
-// noRoom is the error of a creation for which the trace directory has no room.
-func (k *creation) noRoom(err error) error {
-	return conn.OfDir(noRoom(k.dir, k.attr.streamSize(k.log != nil), err))
+// noSpace is the error of a creation for which the trace directory has no room.
+func (k *creation) noSpace(err error) error {
+	return conn.OfDir(noSpace(k.dir, k.attr.streamSize(k.log != nil), err))
 }
 
 // format formats the file and makes the stream, which no other process can find yet.

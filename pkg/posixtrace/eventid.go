@@ -84,7 +84,7 @@ func OpenEventID(name string) (EventID, error) {
 	return EventID(id), fail(op, err, syscall.ENOMEM)
 }
 
-// MustEventID is OpenEventID for the initialization of package variables:
+// MustEventID opens an event id like OpenEventID. It initializes package variables:
 //
 //	var fetch = posixtrace.MustEventID("page.fetch")
 //

@@ -133,7 +133,7 @@ func (s *Stream) whileNamed(f func(known []registry.Type) error) error {
 	return names.While(f)
 }
 
-// whileUnnamed is whileNamed for a function that does not need the types. If the names cannot be
+// whileUnnamed runs f, which does not need the types, under the lock of the names. If the names cannot be
 // opened, f runs without their lock: in general no process can add a name then.
 func (s *Stream) whileUnnamed(f func()) {
 	done := false

@@ -99,7 +99,7 @@ func (s *Stream) waitServed(op string, ticket uint32) error {
 	}
 }
 
-// Sync is Flush that returns when the log is on its device (fsync(2)): events recorded before the
+// Sync flushes, and returns when the log is on its device (fsync(2)): events recorded before the
 // call survive a loss of power. After the device has failed once, every later Sync fails, because
 // the kernel does not write the lost pages again. Errors: those of Flush; EINVAL the log is not a
 // regular file. Extension.

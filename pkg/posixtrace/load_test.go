@@ -73,7 +73,7 @@ func (f footprint) counts() footprint {
 	return f
 }
 
-// settledFootprint is footprintNow when what ends in the background, as goroutines of earlier tests
+// settledFootprint returns footprintNow once what ends in the background, as goroutines of earlier tests
 // do, has ended.
 func settledFootprint(t *testing.T) footprint {
 	t.Helper()
@@ -179,7 +179,7 @@ func TestLoadStreams(t *testing.T) {
 	Event(id, nil)
 	// A traced process and a controller keep a page, names and the directory; all exist before. A
 	// sweep removes the files of the dead.
-	settle := func() {
+	createTwice := func() {
 		for range 2 {
 			s, err := Create(0, nil)
 			if err != nil {
@@ -190,7 +190,7 @@ func TestLoadStreams(t *testing.T) {
 			}
 		}
 	}
-	settle()
+	createTwice()
 	before := settledFootprint(t)
 	var list [streams]*Stream
 	for i := range list {
@@ -297,7 +297,7 @@ func TestLoadStreams(t *testing.T) {
 	}
 	t.Logf("%d streams, %d writers, %d processes: %d events generated, each for every stream; %d read, %d lost", streams, writers, processes, generated.Load(), read, lost)
 	list = [streams]*Stream{}
-	settle()
+	createTwice()
 	flat(t, before, footprintOf(t, before), 64<<10)
 }
 

@@ -42,7 +42,7 @@ func (x *trial) opStart(t *rapid.T) {
 		x.full, x.pending = true, true
 	default:
 		x.start(h.pid)
-		x.settle(t, 1)
+		x.checkLost(t, 1)
 	}
 }
 
@@ -62,7 +62,7 @@ func (x *trial) opStop(t *rapid.T) {
 	if x.doubt = false; x.auto {
 		x.mayBe(len(x.queue) - before)
 	}
-	x.settle(t, len(x.queue)-before)
+	x.checkLost(t, len(x.queue)-before)
 }
 
 func (x *trial) opFilter(t *rapid.T) {
@@ -83,7 +83,7 @@ func (x *trial) opFilter(t *rapid.T) {
 	if x.doubt || x.attr.LogFullPolicy == PolicyUntilFull && x.auto {
 		x.mayBe(len(x.queue) - before)
 	}
-	x.settle(t, len(x.queue)-before)
+	x.checkLost(t, len(x.queue)-before)
 	if have, err := x.s.Filter(); err != nil || have != x.filter {
 		t.Fatalf("Filter = %s, %v, want %s", set(have), err, set(x.filter))
 	}
@@ -114,7 +114,7 @@ func (x *trial) opEvent(t *rapid.T, all []*trial) {
 		if s.doubt {
 			s.mayBe(len(s.queue) - before)
 		}
-		s.settle(t, len(s.queue)-before)
+		s.checkLost(t, len(s.queue)-before)
 	}
 	w.seq += times
 }

@@ -22,7 +22,7 @@ type trial struct {
 	names  map[EventID]string
 	time   int64 // of the last event reported
 
-	lost, logLost uint64 // as of the last settle
+	lost, logLost uint64 // as of the last checkLost
 	// With the policy FLUSH the owner flushes automatically; the log is checked at the end only.
 	auto  bool
 	doubt bool // it may or may not be recording
@@ -198,8 +198,8 @@ func (x *trial) peek(t *rapid.T) Status {
 	return st
 }
 
-// settle compares the count of lost events after generated events, the last in the queue.
-func (x *trial) settle(t *rapid.T, generated int) {
+// checkLost compares the count of lost events after generated events, the last in the queue.
+func (x *trial) checkLost(t *rapid.T, generated int) {
 	if x.auto {
 		return
 	}

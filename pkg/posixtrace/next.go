@@ -53,7 +53,7 @@ func (s *Stream) Next(ctx context.Context, data []byte) (ev EventInfo, n int, er
 	}
 }
 
-// TryNext is Next without the wait (posix_trace_trygetnext_event). It returns the bare
+// TryNext returns the next event without a wait (posix_trace_trygetnext_event). It returns the bare
 // ErrUnavailable if no event is ready.
 func (s *Stream) TryNext(data []byte) (ev EventInfo, n int, err error) {
 	return s.tryNext("posix_trace_trygetnext_event", data)
@@ -83,7 +83,7 @@ func (s *Stream) All() iter.Seq2[Record, error] {
 	}
 }
 
-// TimedNext is Next with a wait that ends when the wall clock reaches deadline
+// TimedNext returns the next event, like Next. Its wait ends when the wall clock reaches deadline
 // (posix_trace_timedgetnext_event). Errors: those of Next; ETIMEDOUT.
 func (s *Stream) TimedNext(deadline time.Time, data []byte) (ev EventInfo, n int, err error) {
 	const op = "posix_trace_timedgetnext_event"

@@ -272,7 +272,7 @@ func (r *Reader) Status() Status {
 	})
 }
 
-// name is EventName with a cache. The name of an event type never changes.
+// name returns EventName from a cache. The name of an event type never changes.
 func (r *Reader) name(id EventID) string {
 	if int(id) < len(r.known) && r.known[id] != "" {
 		return r.known[id]

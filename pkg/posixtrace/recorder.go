@@ -142,7 +142,7 @@ func (r *Recorder) lose(n uint64) {
 	runtime.KeepAlive(r)
 }
 
-// owe is tool.Owe for a Recorder.
+// owe serves tool.Owe for a Recorder.
 func (r *Recorder) owe(id EventID, owing bool) {
 	if r.a != nil && event.ID(id).Valid() {
 		r.a.Writer.Owe(event.ID(id), owing)
@@ -299,7 +299,7 @@ func (p *Process) Event(id EventID, data []byte) (took int) {
 	return took
 }
 
-// owe is tool.Owe for a Process.
+// owe serves tool.Owe for a Process.
 func (p *Process) owe(id EventID, owing bool) {
 	if event.ID(id).Valid() {
 		for _, a := range p.streams {

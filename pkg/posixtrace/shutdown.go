@@ -25,7 +25,7 @@ func (s *Stream) Shutdown() error {
 	return s.shutdownAt(stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc})
 }
 
-// shutdownAt is Shutdown with e as its STOP event.
+// shutdownAt shuts the stream down. e becomes its STOP event.
 func (s *Stream) shutdownAt(e stream.Event) error {
 	defer runtime.KeepAlive(s)
 	const op = "posix_trace_shutdown"
@@ -170,8 +170,8 @@ func completeOrphan(c *conn.Conn, locked bool) error {
 	return owner.ShutdownOrphan(c, c.Lock, false, recordLastEvents)
 }
 
-// completeOrphanSoon is completeOrphan with a bounded wait for the stream's lock, for a call that can go on
-// without the stream.
+// completeOrphanSoon completes the log of an orphan. It waits a bounded time for the stream's lock: the call
+// can go on without the stream.
 func completeOrphanSoon(c *conn.Conn) error {
 	lock := func() (func(), error) { return c.LockWithin(orphanWait) }
 	return owner.ShutdownOrphan(c, lock, false, recordLastEvents)

@@ -222,7 +222,7 @@ func SpanFromContext(ctx context.Context) Span {
 	return Span{}
 }
 
-// EventIn is Event for an event within a span: EventInfo.Span of the event is the key of the span that
+// EventIn records an event within a span: EventInfo.Span of the event is the key of the span that
 // ctx comes from, or 0 if ctx comes from none. The type of the event is not one of a span (NAME.begin,
 // NAME.end). EventIn is safe for concurrent use. Extension.
 //
@@ -247,9 +247,9 @@ func EventIn(ctx context.Context, id EventID, data []byte) {
 	table.Record(processor, &e, data)
 }
 
-// EventAt is EventIn for a library that records on behalf of its caller, such as a logger: pc, from
-// runtime.Callers or slog.Record, becomes the address of the event. 0 stands for the caller of EventAt.
-// Extension.
+// EventAt records an event within a span for a library that records on behalf of its caller, such as a
+// logger: pc, from runtime.Callers or slog.Record, becomes the address of the event. 0 stands for the caller
+// of EventAt. Extension.
 //
 //go:noinline
 func EventAt(ctx context.Context, pc uintptr, id EventID, data []byte) {

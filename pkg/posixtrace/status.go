@@ -121,7 +121,7 @@ func (s *Stream) status(op string, reset bool) (Status, error) {
 	return toStatus(st), nil
 }
 
-// PeekStatus is Status that resets nothing. Extension.
+// PeekStatus returns the status and resets nothing. Extension.
 func (s *Stream) PeekStatus() (Status, error) { return s.status("PeekStatus", false) }
 
 func runStatus(on bool) RunStatus {

@@ -69,7 +69,7 @@ func (s *Stream) control(op string, f func(m *stream.Mem, w *stream.Writer, e st
 	return s.controlAt(op, stream.Event{PID: sys.SelfProc().PID, TID: uint32(tid), Addr: pc}, f)
 }
 
-// controlAt is control for a trace point at which e happens.
+// controlAt controls the stream. The event is e.
 func (s *Stream) controlAt(op string, e stream.Event, f func(m *stream.Mem, w *stream.Writer, e stream.Event) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Stream) openNames() (*registry.Names, error) {
 	return s.openNamesLocked()
 }
 
-// openNamesLocked is openNames for a caller that holds s.naming.
+// openNamesLocked opens the names. The caller holds s.naming.
 func (s *Stream) openNamesLocked() (*registry.Names, error) {
 	defer runtime.KeepAlive(s)
 	if s.isClosed() {
@@ -160,7 +160,7 @@ func (s *Stream) Close() error {
 	default:
 	}
 	if s.log != nil {
-		if !s.c.Dead() && s.passOn() {
+		if !s.c.Dead() && s.handOver() {
 			return nil
 		}
 		go s.log.Halt() // the owner's loop may wait for a lock that we hold
@@ -169,18 +169,18 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// passOn closes the application's Stream. The owner of the log continues with another one, unknown to the
+// handOver closes the application's Stream. The owner of the log continues with another one, unknown to the
 // application. It returns false if the owner has halted. The caller has called lockAll.
-func (s *Stream) passOn() bool {
+func (s *Stream) handOver() bool {
 	if s.log.Halted() {
 		return false
 	}
-	heir := newStream(s.c)
+	successor := newStream(s.c)
 	s.naming.Lock()
 	defer s.naming.Unlock()
-	heir.log, heir.ctl, heir.names = s.log, s.ctl, s.names
+	successor.log, successor.ctl, successor.names = s.log, s.ctl, s.names
 	s.ctl, s.names = nil, nil
-	s.log.PassTo(heir.ownerCalls())
+	s.log.PassTo(successor.ownerCalls())
 	close(s.closed)
 	runtime.KeepAlive(s)
 	return true
@@ -205,7 +205,7 @@ func (s *Stream) lockAll() (unlock func()) {
 	}
 }
 
-// closeLocked is close for a caller that holds s.mu. Reader calls have not waited for that caller.
+// closeLocked closes the Stream. The caller holds s.mu, and reader calls have not waited for it.
 func (s *Stream) closeLocked() bool {
 	s.read.mu.Lock()
 	defer s.read.mu.Unlock()

@@ -189,7 +189,7 @@ func DecodeSyscall(data []byte) (d SyscallData, err error) {
 	return d, err
 }
 
-// Decode is DecodeSyscall for many system calls: it replaces d, whose Args and Stack it reuses.
+// Decode decodes like DecodeSyscall. It replaces d, whose Args and Stack it reuses.
 func (d *SyscallData) Decode(data []byte) error {
 	*d = SyscallData{Args: d.Args[:0], Stack: d.Stack[:0]}
 	if len(data) < syscallDataSize {

@@ -86,7 +86,7 @@ func TestRefusedWriterKeepsNoMapping(t *testing.T) {
 // Dead writers give up their slots to later ones.
 func TestDeadWritersFreeTheirSlots(t *testing.T) {
 	s := running(t, 0, Attr{Inheritance: InheritChildren})
-	for range s.c.Mem.Places + 2 {
+	for range s.c.Mem.Permits + 2 {
 		c := tracetest.Start(t, "target")
 		c.Line()
 		c.Say("here today")
@@ -99,8 +99,8 @@ func TestDeadWritersFreeTheirSlots(t *testing.T) {
 	if s.c.Mem.Crowded() {
 		t.Error("the slots of dead writers are not free")
 	}
-	if n := len(drain(t, s)); n != s.c.Mem.Places+3 {
-		t.Errorf("%d events, want %d", n, s.c.Mem.Places+3)
+	if n := len(drain(t, s)); n != s.c.Mem.Permits+3 {
+		t.Errorf("%d events, want %d", n, s.c.Mem.Permits+3)
 	}
 }
 

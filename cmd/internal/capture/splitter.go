@@ -63,7 +63,7 @@ func (s *Splitter) split(buf []byte, n int) {
 	}
 	scan, end := s.head, s.head+n
 	if s.Returns {
-		s.settle(buf[scan:end])
+		s.flushUndecided(buf[scan:end])
 	}
 	s.sink.Batch()
 	start := s.head - copy(buf[s.head-(len(s.part)-1):], s.part[1:])
@@ -137,10 +137,10 @@ func (s *Splitter) emitReturns(buf []byte, start, end int) int {
 	}
 }
 
-// settle emits the lines of the batch before that ended with undecided carriage returns,
+// flushUndecided emits the lines of the batch before that ended with undecided carriage returns,
 // if next, the batch now read, shows that no newline follows them. It comes before
 // Sink.Batch, so these lines get the time of their own batch.
-func (s *Splitter) settle(next []byte) {
+func (s *Splitter) flushUndecided(next []byte) {
 	open := s.undecided(s.part[1:])
 	if open == 0 {
 		return
@@ -153,8 +153,8 @@ func (s *Splitter) settle(next []byte) {
 	if more < len(next) && next[more] != '\n' && next[more] != '\r' {
 		still = 0
 	}
-	settled := min(open, open+more-still)
-	start := s.emitReturns(s.part, 1, len(s.part)-open+settled)
+	decided := min(open, open+more-still)
+	start := s.emitReturns(s.part, 1, len(s.part)-open+decided)
 	s.part = append(s.part[:1], s.part[start:]...)
 }
 

@@ -127,7 +127,7 @@ func appendExec(b, data []byte) []byte {
 
 var nul = []byte{0}
 
-// appendToNUL is appendText of the string at the start of data. It returns what follows the NUL, if
+// appendToNUL appends the string at the start of data as text. It returns what follows the NUL, if
 // there is one.
 func appendToNUL(b, data []byte) (to, rest []byte, more bool) {
 	start := len(b)

@@ -147,8 +147,8 @@ func (h *crashes) start(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// settle stops the traced process and compares the log with the process's counts.
-func (h *crashes) settle(log string) {
+// checkCounts stops the traced process and compares the log with the process's counts.
+func (h *crashes) checkCounts(log string) {
 	h.t.Helper()
 	h.c.run.Store(0)
 	h.wait("pause of the traced process", func() bool { return h.c.idle.Load() != 0 })
@@ -227,7 +227,7 @@ func TestCrashRun(t *testing.T) {
 		if err := syscall.Kill(int(h.c.pid.Load()), 0); err != nil {
 			t.Fatalf("the command: %v", err)
 		}
-		h.settle("run.trace")
+		h.checkCounts("run.trace")
 		syscall.Kill(-run.Process.Pid, syscall.SIGKILL)
 	}
 	t.Logf("%d killed; %d events in the logs, %d lost", rounds, h.read, h.lost)
@@ -261,7 +261,7 @@ func TestCrashKeeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.wait("end of the keeper", func() bool { return !alive(st.Owner) })
-		h.settle("kept.trace")
+		h.checkCounts("kept.trace")
 		target.Process.Kill()
 		target.Wait()
 	}

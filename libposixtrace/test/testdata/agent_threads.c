@@ -165,7 +165,7 @@ static void interrupted(void)
 	OK(posix_trace_shutdown(t));
 }
 
-/* Stops the agent, and waits until each of its threads stands still. */
+/* Stops the agent, and waits until each of its threads is stopped. */
 static void stop_agent(pid_t agent)
 {
 	char path[300], line[512];

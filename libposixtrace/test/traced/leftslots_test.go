@@ -55,7 +55,7 @@ func TestExitGivesSlotBack(t *testing.T) {
 	none(t, s)
 }
 
-// A child of a writer dies with all places and open chunks. The writer recovers them itself, although no
+// A child of a writer dies with all permits and open chunks. The writer recovers them itself, although no
 // process attaches to the stream any more.
 func TestWriterRecoversFromDead(t *testing.T) {
 	native(t)

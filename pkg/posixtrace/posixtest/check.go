@@ -50,7 +50,7 @@ func (tr *Trace) Wait(limit time.Duration, want string) Event {
 	return tr.WaitCount(limit, 1, want)[0]
 }
 
-// WaitCount is Wait for n events or more, and returns all that match.
+// WaitCount waits for n events or more, and returns all that match.
 func (tr *Trace) WaitCount(limit time.Duration, n int, want string) []Event {
 	tr.t.Helper()
 	deadline := time.Now().Add(limit)

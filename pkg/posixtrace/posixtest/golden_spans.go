@@ -8,17 +8,17 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// GoldenSpans is Golden for a program that does several things at a time. In each span, the order of the
-// events counts; that of spans beside each other, and of a span and the events around it, does not. The
-// file has the events of a span from its begin to its end, and then, indented, the spans in it, in the
+// GoldenSpans compares like Golden, for a program that does several things at a time. In each span, the order
+// of the events counts; that of spans beside each other, and of a span and the events around it, does not.
+// The file has the events of a span from its begin to its end, and then, indented, the spans in it, in the
 // order of their text.
 func (tr *Trace) GoldenSpans(file string, masks ...*regexp.Regexp) {
 	tr.t.Helper()
 	tr.compare(file, goldenSpans(tr.Events(), masks))
 }
 
-// GoldenUnordered is Golden for events whose order does not count. The file has their lines in the order
-// of the text, with the name of the span that each is in.
+// GoldenUnordered compares like Golden. The order of the events does not count. The file has their lines in
+// the order of the text, with the name of the span that each is in.
 func (tr *Trace) GoldenUnordered(file string, masks ...*regexp.Regexp) {
 	tr.t.Helper()
 	tr.compare(file, goldenUnordered(tr.Events(), masks))

@@ -1,5 +1,5 @@
 /*
- * A child dies in the middle of an event in each chunk that writers look for: it has all places and all open
+ * A child dies in the middle of an event in each chunk that writers look for: it has all permits and all open
  * chunks. Linked with the library's own functions, it makes them so. Then the parent, which was connected
  * before, records as many events as the argument says. It prints their number, and whether the child has been
  * recovered.
@@ -38,10 +38,10 @@ static uint64_t busy_chunk(struct pxt_writer *w, uint32_t state)
 static void take_all(void)
 {
 	struct pxt_writer *w = PXT_SELF->attached->w;
-	for (uint32_t p = 0; p < w->m.places; p++)
-		pxt_store(&w->m.h->placed[p], w->slot << 32 | busy_chunk(w, PXT_owned));
-	for (uint32_t o = 0; o < w->m.opens; o++)
-		pxt_store(&w->m.h->opened[o], busy_chunk(w, PXT_open));
+	for (uint32_t p = 0; p < w->m.permits; p++)
+		pxt_store(&w->m.h->permitTable[p], w->slot << 32 | busy_chunk(w, PXT_owned));
+	for (uint32_t o = 0; o < w->m.open_chunks; o++)
+		pxt_store(&w->m.h->openTable[o], busy_chunk(w, PXT_open));
 }
 
 int main(int argc, char **argv)

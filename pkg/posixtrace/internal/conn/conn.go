@@ -157,7 +157,7 @@ func (c *Conn) Lock() (unlock func(), err error) {
 	return c.unlock, nil
 }
 
-// TryLock is Lock without the wait: it fails with EAGAIN.
+// TryLock locks the stream, or fails with EAGAIN at once.
 func (c *Conn) TryLock() (unlock func(), err error) {
 	if !c.mu.TryLock() {
 		return nil, syscall.EAGAIN
@@ -169,7 +169,7 @@ func (c *Conn) TryLock() (unlock func(), err error) {
 	return c.unlock, nil
 }
 
-// LockWithin is Lock with a bounded wait for other processes: it fails with EAGAIN.
+// LockWithin locks the stream. It waits for other processes for a bounded time, and fails with EAGAIN then.
 func (c *Conn) LockWithin(wait time.Duration) (unlock func(), err error) {
 	c.mu.Lock()
 	if err := sys.FlockWithin(c.File, wait); err != nil {

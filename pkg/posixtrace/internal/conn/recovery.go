@@ -18,7 +18,7 @@ const RecoverPause = 20 * time.Millisecond
 // too few places. The caller holds the stream's lock.
 func (c *Conn) RecoverWriters() { c.recoverBy(c.File) }
 
-// recoverBy is RecoverWriters for a connection whose descriptor is closed: f is the stream's file.
+// recoverBy recovers writers through a connection whose descriptor is closed: f is the stream's file.
 func (c *Conn) recoverBy(f *os.File) {
 	self := sys.SelfProc()
 	dead := make(map[sys.Proc]bool)
@@ -44,7 +44,7 @@ func (c *Conn) recoverBy(f *os.File) {
 	})
 }
 
-// recoverCrowded is RecoverWriters for a traced process, which keeps no descriptor of the stream. It does not
+// recoverCrowded recovers writers for a traced process, which keeps no descriptor of the stream. It does not
 // wait for the stream's lock.
 func (c *Conn) recoverCrowded() {
 	f, err := c.Dir.OpenStreamFile(c.ID)

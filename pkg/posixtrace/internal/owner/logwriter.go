@@ -189,7 +189,7 @@ func (w *logWriter) Flush(slot uint64, last bool) (err error) {
 	full := false
 	to := w.sink(&full)
 	to.Last, w.to = last, to
-	watermark, err := m.Drain(slot, to)
+	watermark, err := m.Flush(slot, to)
 	if err == nil {
 		err = w.writeMeta()
 	}
@@ -271,7 +271,7 @@ func (w *logWriter) writeBlock(b *stream.Block, final bool) error {
 	return err
 }
 
-// putBlock is writeBlock that may leave a block to the next Commit of the log.
+// putBlock writes a block, or leaves it to the next Commit of the log.
 func (w *logWriter) putBlock(b *stream.Block, final bool) (queued bool, err error) {
 	e := tracelog.EventsBlock{Payload: b.Payload, Base: b.Base, Chunk: uint32(b.Index), Gen: b.Gen, Final: final}
 	if b.Index < 0 {

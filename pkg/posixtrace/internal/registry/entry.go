@@ -179,7 +179,7 @@ func (pg *Page) Attach(stream uint64, flags Flags) error {
 		if old.Flags&(Inherit|Child) != 0 {
 			since = old.Attached
 		}
-		now = pg.settle(since, flags)
+		now = pg.attachTick(since, flags)
 	}
 	pg.change(func() { pg.put(slot, Entry{stream, flags, now}) })
 	return nil

@@ -188,19 +188,19 @@ func (d *Dir) lastPage(pid uint32, tick uint64) (last sys.Proc) {
 	return last
 }
 
-// settle returns a tick for a stream that is attached next, so that the stream reaches no process
+// attachTick returns a tick for a stream that is attached next, so that the stream reaches no process
 // that exists already. It makes pages for those children of the process that started at tick since
 // or later and have none. Descendants of the leader of a session, or of a group of its own, may
-// also find the stream after they were reparented, and are not worth a search: there settle waits
+// also find the stream after they were reparented, and are not worth a search: there attachTick waits
 // for a tick after all of them. For a stream with flag Child a group does not count: the stream is
 // attached only for a moment, and the wait would be longer.
-func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
+func (pg *Page) attachTick(since uint64, flags Flags) (tick uint64) {
 	tick = sys.NowTicks()
 	pid := int(pg.proc.PID)
 	st, err := sys.Stat(pid)
 	session := err == nil && st.Session == pid
 	group := pg.u32(offGroup).Load() != 0
-	if err == nil && !session && !group && flags&Child == 0 && st.Group == pid && onlyHeirs(pid) {
+	if err == nil && !session && !group && flags&Child == 0 && st.Group == pid && onlyDescendants(pid) {
 		group = true
 		pg.u32(offGroup).Store(1)
 	}
@@ -228,10 +228,10 @@ func (pg *Page) settle(since uint64, flags Flags) (tick uint64) {
 	return tick
 }
 
-// onlyHeirs reports whether all members of the process group that pid leads descend from it. A
+// onlyDescendants reports whether all members of the process group that pid leads descend from it. A
 // shell makes a pipeline a group led by the first command, whose other members do not descend from
 // the leader. After they have started no more join.
-func onlyHeirs(pid int) bool {
+func onlyDescendants(pid int) bool {
 	if !sys.ShowsAll() {
 		return false
 	}

@@ -216,8 +216,8 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 	}
 	lost := m.Lost()
 	if policy == Loop {
-		if n := refused.Load(); n > m.h.noRoomTotal() {
-			t.Errorf("%d refused, %d of them counted", n, m.h.noRoomTotal())
+		if n := refused.Load(); n > m.h.lossTotal() {
+			t.Errorf("%d refused, %d of them counted", n, m.h.lossTotal())
 		}
 	} else if refused.Load() != lost {
 		t.Errorf("%d refused, %d counted as lost", refused.Load(), lost)
@@ -239,7 +239,7 @@ func testAccounting(t *testing.T, policy uint8, writers, events int, reading str
 	ctl.Close()
 	take()
 	// No chunk may be held back: all but open chunks are free again.
-	if used, _ := m.Used(); used > m.Opens {
+	if used, _ := m.Used(); used > m.OpenChunks {
 		t.Errorf("%d chunks in use after everything was read", used)
 	}
 }
@@ -315,7 +315,7 @@ func TestDamagedEventsCountAsLost(t *testing.T) {
 // flushTo flushes the stream to put, as to a log without limit.
 func flushTo(m *Mem, slot uint64, put func(*Block) error) (watermark uint64, err error) {
 	now := func(b *Block) (bool, error) { return false, put(b) }
-	return m.Drain(slot, &Sink{Put: now, Room: math.MaxInt64, Lost: func(int) {}})
+	return m.Flush(slot, &Sink{Put: now, Room: math.MaxInt64, Lost: func(int) {}})
 }
 
 // writers returns the processes that have a slot.

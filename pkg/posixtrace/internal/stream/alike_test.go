@@ -110,7 +110,7 @@ func contents(m *Mem) (s []string) {
 	return s
 }
 
-// appendSpan is AppendSpan for the event e.
+// appendSpan appends the event e by AppendSpan.
 func appendSpan(w *Writer, hint int, e *Event, data []byte) bool {
 	return w.AppendSpan(hint, MakeSpanPoint(e.ID, e.TID), e.Addr, e.Ticks, &e.Span, data)
 }

@@ -28,7 +28,7 @@ func TestWordsOfEachEventLieOnLinesOfTheirOwn(t *testing.T) {
 	}
 	apart("header", []word{
 		{"state", unsafe.Offsetof(h.state), 8},
-		{"shift", unsafe.Offsetof(h.shift), 8},
+		{"tickOffset", unsafe.Offsetof(h.tickOffset), 8},
 		{"horizon", unsafe.Offsetof(h.horizon), 8},
 		{"filter", unsafe.Offsetof(h.filter), unsafe.Sizeof(h.filter)},
 	}, []word{
@@ -38,9 +38,9 @@ func TestWordsOfEachEventLieOnLinesOfTheirOwn(t *testing.T) {
 		{"seq", unsafe.Offsetof(h.seq), 8}, // each chunk
 		{"partials", unsafe.Offsetof(h.partials), 8},
 		{"losses", unsafe.Offsetof(h.losses), 8},
-		{"noRoom", unsafe.Offsetof(h.noRoom), unsafe.Sizeof(h.noRoom)},
-		{"placed", unsafe.Offsetof(h.placed), unsafe.Sizeof(h.placed)},
-		{"opened", unsafe.Offsetof(h.opened), unsafe.Sizeof(h.opened)},
+		{"lossAccounts", unsafe.Offsetof(h.lossAccounts), unsafe.Sizeof(h.lossAccounts)},
+		{"permitTable", unsafe.Offsetof(h.permitTable), unsafe.Sizeof(h.permitTable)},
+		{"openTable", unsafe.Offsetof(h.openTable), unsafe.Sizeof(h.openTable)},
 	})
 	apart("chunk", []word{{"ctl", unsafe.Offsetof(d.ctl), 8}}, []word{
 		{"read", unsafe.Offsetof(d.read), 8}, // each event read

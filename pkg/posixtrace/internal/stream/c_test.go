@@ -19,8 +19,8 @@ import (
 
 // cParts are the files of the library that know nothing of files and directories, and what they need.
 var cParts = []string{
-	"abandoned", "append", "claim", "clock", "copy", "horizon", "kernel", "leave", "loss", "maps", "mem", "openchunk",
-	"parked", "processor", "shard", "slots", "takeover", "tickoffset", "walk", "writer",
+	"abandoned", "append", "claim", "clock", "copy", "displaced", "horizon", "kernel", "loss", "maps", "mem", "openchunk",
+	"park", "processor", "shard", "slots", "takeover", "tickoffset", "walk", "writer",
 }
 
 // cBuilt are the programs built so far, by flags.

@@ -224,7 +224,7 @@ func (a *alike) change(rng *rand.Rand) {
 				m.Clear()
 			}
 		case 6: // the next event of each chunk needs a new base
-			m.h.shift.Add(1 << 32)
+			m.h.tickOffset.Add(1 << 32)
 		default:
 			m.Restart(w)
 		}

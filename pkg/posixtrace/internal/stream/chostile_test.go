@@ -66,7 +66,7 @@ func (h *hostile) line(answers ...string) string {
 // exercise has the program use a file with the content b.
 func (h *hostile) exercise(b []byte) { h.accepts(b) }
 
-// accepts is exercise that reports whether the program takes b for a stream.
+// accepts exercises b, and reports whether the program takes it for a stream.
 func (h *hostile) accepts(b []byte) bool {
 	h.t.Helper()
 	tracetest.OK(h.t, "write", os.WriteFile(h.path, b, 0o600))

@@ -19,7 +19,7 @@ func (m *Mem) claim(slot uint64, st chunkState, need int) (i int, adopted ctl, o
 		if i, ok := m.takeFree(slot); ok {
 			return i, 0, true
 		}
-		m.closeAllAside()
+		m.closeAllDisplaced()
 		if i, c, ok := m.adopt(slot, st, need); ok {
 			return i, c, true
 		}
@@ -59,7 +59,7 @@ func (m *Mem) takeFree(slot uint64) (int, bool) {
 	return 0, false
 }
 
-// oldest returns the chunk, seen as c, to take when the map of free ones has none: under LOOP the
+// oldest returns the chunk to take, and its control word, when the map of free ones has none: under LOOP the
 // one that was closed first. The map may lack a free chunk if a process was killed between the two
 // stores that free it; so oldest finds free chunks, too. It returns -1 if there is none, and again
 // if there may be a partial one now.
@@ -80,7 +80,7 @@ func (m *Mem) oldest() (best int, seen ctl, again bool) {
 	return -1, 0, again
 }
 
-// closedFirst returns the chunk to overwrite under LOOP, seen as c.
+// closedFirst returns the chunk to overwrite under LOOP, and its control word.
 func (m *Mem) closedFirst() (int, ctl) {
 	best, age := -1, ^uint64(0)
 	var seen ctl
@@ -123,7 +123,7 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 		}
 	}
 	if !any {
-		m.nonePartial(hint)
+		m.clearPartialHint(hint)
 	}
 	return 0, 0, false
 }
@@ -133,12 +133,12 @@ func (m *Mem) adopt(slot uint64, st chunkState, need int) (int, ctl, bool) {
 // there is none.
 const somePartial = 1
 
-func (m *Mem) onePartial() {
+func (m *Mem) setPartialHint() {
 	m.h.partials.Add(2 * somePartial)
 	m.h.partials.Or(somePartial)
 }
 
-func (m *Mem) nonePartial(hint uint64) { m.h.partials.CompareAndSwap(hint, hint&^somePartial) }
+func (m *Mem) clearPartialHint(hint uint64) { m.h.partials.CompareAndSwap(hint, hint&^somePartial) }
 
 // notFree takes chunk i out of the map of free ones.
 func (m *Mem) notFree(i int) {
@@ -148,7 +148,7 @@ func (m *Mem) notFree(i int) {
 	}
 }
 
-// take moves chunk i, seen as c, to claiming, accounts for the events that it
+// take moves chunk i to claiming, accounts for the events that it
 // still held, and empties it.
 func (m *Mem) take(i int, slot uint64, c ctl) bool {
 	if !m.at(i).claim(c, slot) {
@@ -176,7 +176,7 @@ func (m *Mem) empty(i int, c ctl) {
 		done := m.consumedOf(i, c)
 		total := d.lost.Load() & lossMask
 		if n := c.count() - done; n > 0 {
-			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, d.lastOf(c))
+			first, last := span(m.bytes(i)[:min(c.off(), m.ChunkSize)], d.base.Load(), done, d.notedLast(c))
 			if total == d.reported.Load() {
 				d.lostFirst.Store(first)
 			}
@@ -193,7 +193,7 @@ func (m *Mem) empty(i int, c ctl) {
 	d.read.Store(uint64(makeRead(next)))
 }
 
-// consumedOf returns how many events at the start of chunk i, seen as c, were read or cleared.
+// consumedOf returns how many events at the start of chunk i were read or cleared.
 func (m *Mem) consumedOf(i int, c ctl) int {
 	r := readWord(m.at(i).read.Load())
 	if r.gen() != c.gen() {
@@ -261,7 +261,7 @@ func span(b []byte, base uint64, skip int, known uint64) (first, last uint64) {
 	}
 }
 
-// earliest returns the tick of the first event of chunk i, seen as c, which is not empty. It
+// earliest returns the tick of the first event of chunk i, which is not empty. It
 // may be older than the chunk.
 func (m *Mem) earliest(i int, c ctl) uint64 {
 	base := m.at(i).base.Load()
@@ -272,9 +272,9 @@ func (m *Mem) earliest(i int, c ctl) uint64 {
 	return base
 }
 
-// ending returns what a writer must know to append to chunk i, seen as c: the tick of its last
+// findEnd returns what a writer must know to append to chunk i: the tick of its last
 // event, and how many sites it defines.
-func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
+func (m *Mem) findEnd(i int, c ctl) (last uint64, sites int) {
 	last = m.at(i).base.Load()
 	w := walker{b: m.bytes(i)[:min(c.off(), m.ChunkSize)], base: last}
 	for {
@@ -286,9 +286,9 @@ func (m *Mem) ending(i int, c ctl) (last uint64, sites int) {
 	}
 }
 
-// reachedEvery is how far the horizon may be behind when a chunk begins, in ticks: less than a
+// horizonStep is how far the horizon may be behind when a chunk begins, in ticks: less than a
 // millisecond.
-const reachedEvery = 1 << 20
+const horizonStep = 1 << 20
 
 // begin publishes a claimed chunk in state st, with base as its base.
 func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
@@ -297,11 +297,11 @@ func (m *Mem) begin(i int, slot uint64, st chunkState, base uint64) ctl {
 	now := m.now()
 	// Now and then, so that the stream knows its time if the counter is set back: each event loads the
 	// horizon, and a store would take its cache line from all writers.
-	if now-m.h.horizon.Load() > reachedEvery {
+	if now-m.h.horizon.Load() > horizonStep {
 		m.raiseHorizon(now)
 	}
-	d.born.Store(now)
-	d.joined.Store(0)
+	d.startedAt.Store(now)
+	d.enteredAt.Store(0)
 	d.last.Store(0)
 	d.sites.Store(0)
 	d.cleared.Store(0)
@@ -316,22 +316,22 @@ func (m *Mem) release(i int) {
 	m.setFree(i)
 }
 
-// retire makes chunk i, seen as c, full, or free if it is empty. The caller has seen
+// retire makes chunk i full, or free if it is empty. The caller has seen
 // that it is not busy, or has made it busy.
-func (m *Mem) retire(i int, c ctl) bool { return m.leave(i, c, full) }
+func (m *Mem) retire(i int, c ctl) bool { return m.closeChunk(i, c, full) }
 
-// leave ends the writing to chunk i, seen as c: it becomes full or partial, or
+// closeChunk ends the writing to chunk i: it becomes full or partial, or
 // free if it is empty. Its age is stored first, so that no chunk that may be overwritten looks older
 // than it is.
-func (m *Mem) leave(i int, c ctl, st chunkState) bool {
+func (m *Mem) closeChunk(i int, c ctl, st chunkState) bool {
 	if c.count() > 0 {
-		m.date(i)
+		m.setAge(i)
 	}
-	return m.leaveAged(i, c, st)
+	return m.closeAged(i, c, st)
 }
 
-// leaveAged is leave for a chunk whose age is known.
-func (m *Mem) leaveAged(i int, c ctl, st chunkState) bool {
+// closeAged does what closeChunk does, and leaves the age alone.
+func (m *Mem) closeAged(i int, c ctl, st chunkState) bool {
 	if c.count() == 0 {
 		return m.drop(i, c)
 	}
@@ -341,8 +341,8 @@ func (m *Mem) leaveAged(i int, c ctl, st chunkState) bool {
 	return m.at(i).retire(c)
 }
 
-// date makes chunk i the youngest.
-func (m *Mem) date(i int) {
+// setAge makes chunk i the youngest.
+func (m *Mem) setAge(i int) {
 	age := m.h.seq.Add(1)
 	for {
 		a := m.ages[i].Load()
@@ -352,59 +352,59 @@ func (m *Mem) date(i int) {
 	}
 }
 
-// leavePartial is leave for a chunk with room left: other writers may adopt it, since the room is
+// park makes chunk i partial, which has room left. Other writers may adopt it, since the room is
 // promised (ATR-24).
-func (m *Mem) leavePartial(i int, c ctl) bool {
+func (m *Mem) park(i int, c ctl) bool {
 	if c.count() > 0 {
-		m.date(i)
+		m.setAge(i)
 	}
-	return m.leavePartialAged(i, c)
+	return m.parkAged(i, c)
 }
 
-// leavePartialAged is leavePartial for a chunk whose age is known: it was put aside long ago, and
+// parkAged does what park does, and leaves the age alone: the chunk was displaced long ago, and
 // is overwritten as if it had been closed then.
-func (m *Mem) leavePartialAged(i int, c ctl) bool {
+func (m *Mem) parkAged(i int, c ctl) bool {
 	if c.off()+chunk.EventSize(0) > m.ChunkSize {
-		return m.leaveAged(i, c, full)
+		return m.closeAged(i, c, full)
 	}
 	d := m.at(i)
 	was := d.last.Load() // before the word
-	last, sites := m.ending(i, c)
+	last, sites := m.findEnd(i, c)
 	if ctl(d.ctl.Load()) != c {
-		return false // the records that ending has seen may be another writer's
+		return false // the records that findEnd has seen may be another writer's
 	}
 	if d.last.CompareAndSwap(was, last) { // else a writer came between, or another one that closes the chunk
-		d.ends(c, sites)
+		d.noteEnd(c, sites)
 	}
-	if !m.leaveAged(i, c, partial) {
+	if !m.closeAged(i, c, partial) {
 		return false
 	}
-	m.onePartial()
+	m.setPartialHint()
 	return true
 }
 
-// ends notes that d.last and sites are those of the events in the word c. A process that closes the chunk may
+// noteEnd notes that d.last and sites are those of the events in the word c. A process that closes the chunk may
 // store them late, when the chunk has more events; generation and offset show it then.
-func (d *desc) ends(c ctl, sites int) { d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off()))) }
+func (d *desc) noteEnd(c ctl, sites int) { d.sites.Store(uint64(makeRead(c.gen()).at(sites, c.off()))) }
 
-// ending returns what ends has noted, and whether it is known to be so for the word c.
-func (d *desc) ending(c ctl) (last uint64, sites int, known bool) {
+// notedEnd returns what noteEnd has noted, and whether it is known to be so for the word c.
+func (d *desc) notedEnd(c ctl) (last uint64, sites int, known bool) {
 	s := readWord(d.sites.Load())
 	return d.last.Load(), s.count(), s == makeRead(c.gen()).at(s.count(), c.off())
 }
 
-// lastOf returns the tick of the last event in the word c, 0 if it is not known.
-func (d *desc) lastOf(c ctl) uint64 {
-	if last, _, known := d.ending(c); known {
+// notedLast returns the tick of the last event in the word c, 0 if it is not known.
+func (d *desc) notedLast(c ctl) uint64 {
+	if last, _, known := d.notedEnd(c); known {
 		return last
 	}
 	return 0
 }
 
-// reopen makes chunk i partial again after a flush failed to write it. c is the control word that the
+// parkUnwritten makes chunk i partial again after a flush failed to write it. c is the control word that the
 // flush saw. The chunk gets another generation: its former owner, which may not know that it was closed, must
 // not append when another writer of the process has adopted it.
-func (m *Mem) reopen(i int, slot uint64, c ctl) {
+func (m *Mem) parkUnwritten(i int, slot uint64, c ctl) {
 	if c.off()+chunk.EventSize(0) > m.ChunkSize {
 		return
 	}
@@ -421,16 +421,16 @@ func (m *Mem) reopen(i int, slot uint64, c ctl) {
 	if !d.read.CompareAndSwap(uint64(r), uint64(read)) {
 		// Only readers change the read word: a hostile process has.
 		if d.handBack(l, c.state()) && c.state() == partial {
-			m.onePartial()
+			m.setPartialHint()
 		}
 		return
 	}
 	if n, ok := d.renew(l, leaving); ok {
-		m.leavePartial(i, n)
+		m.park(i, n)
 	}
 }
 
-// drop makes chunk i, seen as c, free without counting its events as lost. A
+// drop makes chunk i free without counting its events as lost. A
 // reader that has copied them can no longer report them.
 func (m *Mem) drop(i int, c ctl) bool {
 	d := m.at(i)

@@ -73,7 +73,7 @@ func TestReaderWaitsForClaim(t *testing.T) {
 	checkEpisodes(t, Loop, recs, 1, generated, m.Lost(), m.h.late.Load())
 }
 
-// overwriteSlowly takes the oldest closed chunk as a claim does and stands still in the middle.
+// overwriteSlowly takes the oldest closed chunk as a claim does and stops in the middle.
 func overwriteSlowly(m *Mem) {
 	best, age := -1, ^uint64(0)
 	for i := range m.Chunks {

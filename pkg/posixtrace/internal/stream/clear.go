@@ -10,7 +10,7 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 // wasCleared marks such an offset.
 const wasCleared = frozenBit
 
-// clearBusy clears chunk i, seen as c, which cannot be freed, by a clear at tick.
+// clearBusy clears chunk i, which cannot be freed, by a clear at tick.
 func (m *Mem) clearBusy(i int, c ctl, tick uint64) {
 	d := m.at(i)
 	if c.state() != claiming { // else it is about to be emptied
@@ -27,7 +27,7 @@ func (m *Mem) clearBusy(i int, c ctl, tick uint64) {
 	}
 }
 
-// clearedOf returns how many events at the start of chunk i, seen as c, were cleared.
+// clearedOf returns how many events at the start of chunk i were cleared.
 func (m *Mem) clearedOf(i int, c ctl) int {
 	d := m.at(i)
 	w := readWord(d.cleared.Load())

@@ -11,7 +11,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// TestClearWhileWriterIsStopped clears a stream while a writer stands still in the middle of an
+// TestClearWhileWriterIsStopped clears a stream while a writer is stopped in the middle of an
 // event, at each instruction in turn. Events from before the clear, including the unfinished one if
 // it was generated before, are not read, not flushed and not counted as lost; later events are.
 func TestClearWhileWriterIsStopped(t *testing.T) {
@@ -81,7 +81,7 @@ func clearOnce(t *testing.T, v stepVariant, at, how int) (busy bool) {
 		m.Snapshot() // changes nothing
 	}
 	m.Clear()
-	tick := m.h.turned.Load()
+	tick := m.h.filterChangedAt.Load()
 	lost := m.Lost()
 	what := fmt.Sprintf("after instruction %d", at)
 	check := func(rec *chunk.Record) {

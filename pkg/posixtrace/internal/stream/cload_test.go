@@ -10,7 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
-// TestCrashOfCAndGoWriters is TestAccountsAfterKilledWriters with writers in C and in Go in each
+// TestCrashOfCAndGoWriters does what TestAccountsAfterKilledWriters does, with writers in C and in Go in each
 // stream, most of them in C. POSIXTRACE_KILLS sets another number of kills.
 func TestCrashOfCAndGoWriters(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
@@ -48,7 +48,7 @@ func TestCrashOfCAndGoWriters(t *testing.T) {
 	}
 }
 
-// TestRoomAfterStormOfCAndGo is TestRoomAfterStorm with processes in C and in Go.
+// TestRoomAfterStormOfCAndGo does what TestRoomAfterStorm does, with processes in C and in Go.
 func TestRoomAfterStormOfCAndGo(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
 	prog := cPeer(t)

@@ -63,7 +63,7 @@ func (m *Mem) FreshClock() *chunk.Clock {
 	return &c
 }
 
-// OwnClock is FreshClock for a caller that does not hold the lock. It does not store the anchor that
+// OwnClock returns a fresh clock to a caller that does not hold the lock. It does not store the anchor that
 // it measures, so another reader may compute slightly different times for the latest events.
 func (m *Mem) OwnClock() *chunk.Clock {
 	tick, mono := m.pair()
@@ -87,7 +87,7 @@ func (m *Mem) extend(k []chunk.ClockAnchor) []chunk.ClockAnchor {
 	return m.extendTo(k, tick, mono)
 }
 
-// extendTo is extend with the readings of the two clocks.
+// extendTo extends the clock by the readings of the two clocks.
 func (m *Mem) extendTo(k []chunk.ClockAnchor, tick, mono uint64) []chunk.ClockAnchor {
 	first, last := k[0], k[len(k)-1]
 	if tick <= last.Tick {

@@ -77,7 +77,7 @@ func (m *Mem) start(w *Writer, e Event) {
 	}
 	for {
 		st := m.h.state.Load()
-		if m.h.state.CompareAndSwap(st, (st|Running)&^(Full|NoRestart|StopReported)^odd+stateGen) {
+		if m.h.state.CompareAndSwap(st, (st|Running)&^(Full|NoRestart|StopReported)^lossB+stateGen) {
 			break
 		}
 	}
@@ -86,7 +86,7 @@ func (m *Mem) start(w *Writer, e Event) {
 }
 
 // Restartable reports whether a stream that stopped for lack of room is empty, its
-// STOP reported, and is to go on. In a stream with log, the chunks of writers that stand still in the
+// STOP reported, and is to go on. In a stream with log, the chunks of writers that are stopped in the
 // middle of an event do not count.
 func (m *Mem) Restartable() bool {
 	if m.State()&(Full|StopReported|NoRestart|LogFull|Dead|Running) != Full|StopReported {
@@ -96,7 +96,7 @@ func (m *Mem) Restartable() bool {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
 		if m.HasLog && c.busy() {
-			// Its writer stands still. A later flush takes its events, and the others need not wait.
+			// Its writer is stopped. A later flush takes its events, and the others need not wait.
 			continue
 		}
 		if c.state() != free && c.count() > 0 {
@@ -130,7 +130,7 @@ func (m *Mem) after(tick uint64) (now uint64) {
 // before the stream starts again. Once it runs, only recorded marks can stand before the START. It
 // returns false if there is no room for the STOP.
 func (m *Mem) reportStop(w *Writer) bool {
-	oldest, record := m.h.drained.Load()+1, false
+	oldest, record := m.h.flushedTo.Load()+1, false
 	if m.stopDue(m.State(), atStart) == event.Stop && m.claimStop() {
 		// A reader has consumed some of the events before it.
 		m.awaitHolders()
@@ -157,21 +157,21 @@ func (m *Mem) reportStop(w *Writer) bool {
 			return true
 		}
 	}
-	m.oweOverflow(tick)
+	m.postponeOverflow(tick)
 	return true
 }
 
 // Stop suspends the stream, then records a STOP event (posix_trace_stop).
 func (m *Mem) Stop(w *Writer, e Event) { m.stop(w, e, false) }
 
-// StopOrphan is Stop for a stream whose owner is dead. The times of a log are those of what was traced,
+// StopOrphan stops a stream whose owner is dead. The times of a log are those of what was traced,
 // not that at which another process completes the log: the STOP, and the marks of the flush that
 // follows, come right behind the last sign of life, an event or a flush by the owner.
 func (m *Mem) StopOrphan(w *Writer) { m.stop(w, Event{}, true) }
 
 // LastLife returns the tick of the last sign of life of an orphan, so far.
 func (m *Mem) LastLife() uint64 {
-	tick := max(m.newest(), m.h.lastTick.Load(), m.h.drained.Load())
+	tick := max(m.newest(), m.h.lastTick.Load(), m.h.flushedTo.Load())
 	if m.State()&Full != 0 {
 		tick = max(tick, m.stopTick())
 	}

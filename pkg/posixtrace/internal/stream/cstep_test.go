@@ -22,7 +22,7 @@ func cStepVariants(t *testing.T) (vs []stepVariant) {
 	return vs
 }
 
-// TestCWriterKilledAtEachInstruction is TestWriterKilledAtEachInstruction of a writer in C.
+// TestCWriterKilledAtEachInstruction does what TestWriterKilledAtEachInstruction does, with a writer in C.
 func TestCWriterKilledAtEachInstruction(t *testing.T) {
 	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t)
@@ -31,14 +31,14 @@ func TestCWriterKilledAtEachInstruction(t *testing.T) {
 	}
 }
 
-// TestCWriterStoppedAtEachInstruction is TestWriterStoppedAtEachInstruction of a writer in C.
+// TestCWriterStoppedAtEachInstruction does what TestWriterStoppedAtEachInstruction does, with a writer in C.
 func TestCWriterStoppedAtEachInstruction(t *testing.T) {
 	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t)
 	testStopSteps(t, cStepVariants(t))
 }
 
-// TestCStoppedClaimOverwritesTheOldest is TestStoppedClaimOverwritesTheOldest of a writer in C.
+// TestCStoppedClaimOverwritesTheOldest does what TestStoppedClaimOverwritesTheOldest does, with a writer in C.
 func TestCStoppedClaimOverwritesTheOldest(t *testing.T) {
 	setPatience(t, forLongStops)
 	tracetest.OnlyWithoutRace(t)

@@ -27,8 +27,8 @@
 //     goes back to the start. Otherwise Append stores the record and publishes it by one store of the
 //     control word. A writer killed between any two instructions leaves a readable chunk.
 //  4. If the chunk is full, taken or busy, the writer claims another one, for which its shard needs a
-//     place, or appends to an open one. If all open chunks stay busy, a new one replaces one of them
-//     until that one is free again. A writer without a place takes that of a writer whose chunk has
+//     permit, or appends to an open one. If all open chunks stay busy, a new one replaces one of them
+//     until that one is free again. A writer without a permit takes that of a writer whose chunk has
 //     not changed since its last look, or waits 5 ms at most.
 //  5. If no chunk is available, PolicyLoop takes the oldest full chunk and counts its events as lost.
 //     Under the other policies the stream becomes full and suspended, and the event counts as lost.
@@ -72,6 +72,7 @@
 //	chunk            a part of a stream; the unit of flushing
 //	clock anchor     a pair of tick and time; the clock is the line through the anchors
 //	conn             a process's mapping of a stream, with its slot
+//	displaced chunk  an open chunk, busy, that another one has replaced in the table of open chunks
 //	family           a process and the descendants that share its event type numbers
 //	generation       the count of how often a chunk has changed hands
 //	horizon          a tick that a stream's clock has reached: later events have later ticks
@@ -83,7 +84,7 @@
 //	page             the file that lists the streams of one process
 //	partial chunk    a chunk left with room in it; another writer may adopt it
 //	pending record   the event that RESUME has announced, kept for the next reader
-//	place            the right of a shard to own a chunk; a stream has few
+//	permit           the right of a shard to own a chunk; a stream has few
 //	recorder         a writer on behalf of another process, with times of its own
 //	shard            the part of a writer that goroutines on one processor use
 //	site             type, thread, process and address of a trace point, stored once per chunk

@@ -16,7 +16,7 @@ func TestFlushWaitsForFirstEvent(t *testing.T) {
 	m := newMem(t, 64<<10, UntilFull)
 	m.change(Running, 0)
 	w := newWriter(t, m, 1)
-	if !w.renew(w.shard(0), 100, 0) {
+	if !w.exchange(w.shard(0), 100, 0) {
 		t.Fatal("no chunk")
 	}
 	i := int(w.shard(0).tag.Load() & idxMask)

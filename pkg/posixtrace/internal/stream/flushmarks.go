@@ -60,23 +60,23 @@ type piece struct {
 	min, max uint64 // ticks
 }
 
-// piece returns b, the content of chunk i, seen as c, or of a copy of it, with its ticks.
+// piece returns b, the content of chunk i, or of a copy of it, with its ticks.
 func (m *Mem) piece(b []byte, i int, c ctl) piece {
 	d := m.at(i)
 	p := piece{b: b, base: d.base.Load()}
-	p.min, p.max = span(p.b, p.base, 0, d.lastOf(c))
+	p.min, p.max = span(p.b, p.base, 0, d.notedLast(c))
 	return p
 }
 
 // newMarks starts the marks that go with chunks. Up to tick sure, no later flush has older events
 // than these chunks.
-func (dr *drainer) newMarks(chunks []piece, sure uint64) *flushMarks {
-	h := dr.m.h
+func (fl *flusher) newMarks(chunks []piece, sure uint64) *flushMarks {
+	h := fl.m.h
 	k := &flushMarks{
-		m: dr.m, chunks: chunks, sure: sure, flushStop: flushStop(h.flushStop.Load()),
-		gap: dr.gap, oldNext: h.gapNext.Load(), lastResume: h.lastResume.Load(), overflow: dr.overflow,
+		m: fl.m, chunks: chunks, sure: sure, flushStop: flushStop(h.flushStop.Load()),
+		gap: fl.gap, oldNext: h.gapNext.Load(), lastResume: h.lastResume.Load(), overflow: fl.overflow,
 	}
-	if dr.m.Policy != Loop {
+	if fl.m.Policy != Loop {
 		k.overflow = h.pendingOverflow.Load()
 	}
 	return k
@@ -204,7 +204,7 @@ func (k *flushMarks) done() {
 	h.lastResume.Store(k.lastResume)
 }
 
-// doneLast is done for the marks behind the chunks.
+// doneLast ends the marks behind the chunks.
 func (k *flushMarks) doneLast() {
 	h := k.m.h
 	if l := &k.last; l.stop != 0 {

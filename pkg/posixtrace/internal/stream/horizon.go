@@ -20,7 +20,7 @@ import "github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 // raiseHorizon raises the horizon to tick: the stream's clock has come to it. Events that start from now
 // on are later.
 func (m *Mem) raiseHorizon(tick uint64) {
-	for range shiftTries {
+	for range casTries {
 		h := m.h.horizon.Load()
 		if tick <= h || m.h.horizon.CompareAndSwap(h, tick) {
 			return
@@ -49,7 +49,7 @@ func (m *Mem) afterHorizon() uint64 {
 	return tick
 }
 
-// lowerHorizon replaces a horizon, seen as h, that the stream's clock cannot have reached.
+// lowerHorizon replaces the horizon h, which the stream's clock cannot have reached.
 func (m *Mem) lowerHorizon(h, tick uint64) {
 	if m.h.horizon.CompareAndSwap(h, tick) {
 		m.h.damage.Add(1)

@@ -270,7 +270,7 @@ func ticksOfFuture(t *testing.T, clock uint32, short, adopt, peek bool, events i
 			continue
 		}
 		if adopt {
-			w.leaveChunk(w.shard(0))
+			w.parkChunk(w.shard(0))
 		}
 		damage(m, i)
 	}

@@ -215,7 +215,7 @@ func FuzzAttach(f *testing.F) {
 	})
 }
 
-// TestRandomEditsAreHarmless is FuzzStream with random edits.
+// TestRandomEditsAreHarmless runs the body of FuzzStream on random edits.
 func TestRandomEditsAreHarmless(t *testing.T) {
 	setPatience(t, forLongStops)
 	n := 1500

@@ -8,7 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/event"
 )
 
-// The counter and the kernel's clock may diverge: one stands still while the machine
+// The counter and the kernel's clock may diverge: one stops while the machine
 // sleeps, jumps when it wakes or moves to another machine, changes its rate, or is set back.
 // Times never run backwards, the time of a tick never changes, and after a while times are
 // right again.
@@ -34,9 +34,9 @@ func TestClockJumpsMoveNoTime(t *testing.T) {
 			if jumps < 5 {
 				jumps++
 				switch rng.IntN(12) {
-				case 0: // the counter ran while the clock stood still
+				case 0: // the counter ran while the clock did not run
 					tick += rng.Uint64N(1e14)
-				case 1: // the clock ran while the counter stood still
+				case 1: // the clock ran while the counter did not run
 					mono += rng.Uint64N(1e14)
 				case 2: // the counter was set back
 					tick -= min(tick-1, rng.Uint64N(1e11))
@@ -89,7 +89,7 @@ func TestClockRecoversFromJump(t *testing.T) {
 			t.Fatalf("%d ns off", d)
 		}
 	}
-	// Asleep for an hour: the counter ran, the clock stood still.
+	// Asleep for an hour: the counter ran, the clock did not run.
 	tick += rate * 3600e9
 	worst := int64(0)
 	for range 20 * 60 {

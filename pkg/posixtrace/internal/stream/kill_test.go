@@ -224,7 +224,7 @@ func testKill(t *testing.T, mode string, policy uint8, size int64, kills int) {
 	testKillOf(t, func(int) string { return "" }, mode, policy, size, kills, 4000)
 }
 
-// testKillOf is testKill of writers that run the program of their number, each for some µs at most
+// testKillOf kills writers that run the program of their number, each for some µs at most
 // until the next kill.
 func testKillOf(t *testing.T, prog func(who int) string, mode string, policy uint8, size int64, kills, pause int) {
 	dir, m, all := killStream(t, policy, size)
@@ -291,7 +291,7 @@ func testKillOf(t *testing.T, prog func(who int) string, mode string, policy uin
 		t.Errorf("%d read + %d lost = %d, not from %d to %d", got, lost, sum, recorded+refused+starts, before+starts)
 	}
 	t.Logf("%d events, %d read, %d lost, %d late", before, got, lost, m.h.late.Load())
-	if used, _ := m.Used(); used > m.Opens {
+	if used, _ := m.Used(); used > m.OpenChunks {
 		t.Errorf("%d chunks in use at the end", used)
 	}
 	if n := len(m.writers()); n != 1 {

@@ -75,7 +75,7 @@ var stepVariants = []stepVariant{
 		for record(1024) {
 		}
 	}, nil, ""},
-	{"take over", Loop, 16, false, crowdVictim, nil, ""},
+	{"take over", Loop, 16, false, takeOverVictim, nil, ""},
 	{"rejected", Loop, 16, false, func(m *Mem, w *Writer, record func(int) bool) {
 		var s event.Set
 		s.Add(event.FirstUser)
@@ -95,8 +95,8 @@ func roomy(w *Writer) bool {
 
 // openRoom reports whether an open chunk has room for an event with that much data.
 func openRoom(m *Mem, size int) bool {
-	for o := range m.Opens {
-		if v := m.h.opened[o].Load(); m.isOpenRef(v) && word(m, int(v-1)).off()+chunk.FullSize+chunk.Align(size) <= m.ChunkSize {
+	for o := range m.OpenChunks {
+		if v := m.h.openTable[o].Load(); m.isOpenRef(v) && word(m, int(v-1)).off()+chunk.FullSize+chunk.Align(size) <= m.ChunkSize {
 			return true
 		}
 	}
@@ -242,7 +242,7 @@ func lookAtDead(t *testing.T, m *Mem, dead func(sys.Proc) bool, prepared uint64,
 		t.Errorf("%d lost within the promise", m.Lost()-lost)
 	}
 	readInto(r, y)
-	if used, _ := m.Used(); used > m.Opens+1 {
+	if used, _ := m.Used(); used > m.OpenChunks+1 {
 		t.Errorf("%d chunks in use after everything was read", used)
 	}
 }

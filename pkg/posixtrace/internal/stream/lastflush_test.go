@@ -19,7 +19,7 @@ func TestLastFlushBesideStoppedWriter(t *testing.T) {
 	testLastFlushSteps(t, stepVariants)
 }
 
-// TestLastFlushBesideStoppedCWriter is TestLastFlushBesideStoppedWriter of a writer in C.
+// TestLastFlushBesideStoppedCWriter does what TestLastFlushBesideStoppedWriter does, with a writer in C.
 func TestLastFlushBesideStoppedCWriter(t *testing.T) {
 	tracetest.OnlyWithoutRace(t)
 	testLastFlushSteps(t, cStepVariants(t))
@@ -104,7 +104,7 @@ func lastFlushOnce(t *testing.T, v stepVariant, at int) (held bool) {
 		Put:     func(b *Block) (bool, error) { return false, y.block(b) },
 		Recover: func() { m.Recover(func(sys.Proc) bool { return false }) },
 	}
-	if _, err := m.Drain(slot, to); err != nil {
+	if _, err := m.Flush(slot, to); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range words {

@@ -26,7 +26,7 @@ func (r readWord) at(n, off int) readWord {
 	return r&^(offMask|countMask) | readWord(n<<countShift|off/8)
 }
 
-// renewed is the read word r of a chunk, seen as c, for the next generation with the same events.
+// renewed is the read word r of a chunk for the next generation with the same events.
 func (r readWord) renewed(c ctl) readWord {
 	n := makeRead(c.gen() + 1)
 	if r.gen() == c.gen() {
@@ -57,8 +57,8 @@ type desc struct {
 	lostFirst atomic.Uint64 // tick of the first event lost and not yet reported
 	lostLast  atomic.Uint64 // tick of the last event lost
 	sites     atomic.Uint64 // how many sites a partial chunk has: a readWord with generation and offset
-	born      atomic.Uint64 // tick when it was started, whatever the times of its events
-	joined    atomic.Uint64 // tick when a writer last came to it from another chunk
+	startedAt atomic.Uint64 // tick when begin made it, whatever the times of its events
+	enteredAt atomic.Uint64 // tick when a writer last came to it from another chunk
 
 	// Readers store these. A writer of the chunk does not wait for their cache line.
 	read      atomic.Uint64 // readWord
@@ -75,10 +75,10 @@ const descSize = 128
 
 // Limits of the tables in the header.
 const (
-	MaxSlots   = 1 << slotBits
-	maxPlaces  = 64
-	maxOpens   = 16
-	maxAnchors = 256
+	MaxSlots      = 1 << slotBits
+	maxPermits    = 64
+	maxOpenChunks = 16
+	maxAnchors    = 256
 	// MaxPatterns is how many name patterns a filter can have.
 	MaxPatterns = 64
 	patternSize = 256
@@ -92,9 +92,9 @@ const (
 	NoRestart                // the automatic restart was cancelled
 	StopReported             // the automatic STOP is reported
 	Dead                     // shut down
-	second                   // the second of the two filters is in force
-	turning                  // the filter has changed, and the tick of the change is not yet fixed
-	odd                      // which of the two accounts of lost events is in use
+	filterB                  // filter[1] is in force, not filter[0]
+	filterChange             // the filter has changed, and the tick of the change is not yet fixed
+	lossB                    // lossAccounts[1] is in use, not lossAccounts[0]
 	stateGen     = 1 << 16
 	stateFlags   = stateGen - 1
 )
@@ -118,24 +118,24 @@ type stable struct {
 // fixed is the part that is written once, before any other process sees the file. Of a later version, all of
 // it must stay as it is here (testdata/stable/layout.txt).
 type fixed struct {
-	chunkSize  uint32
-	chunks     uint32
-	places     uint32 // how many chunks writers may own at once
-	opens      uint32 // how many open chunks there are
-	clock      uint32
-	hasLog     uint32 // 1: it has a log, 2: in a regular file
-	mono       uint64 // CLOCK_MONOTONIC when it was created
-	logDev     uint64
-	logIno     uint64
-	creator    uint64 // packed identity
-	pidns      uint64 // pid namespace of all pids in the file
-	bornTick   uint64 // boot time at creation, in the unit of process start times
-	logPathLen uint32
-	cmdLen     uint32
-	bootID     [40]byte
-	attributes attr.Block
-	logPath    [4096]byte
-	cmd        [1024]byte
+	chunkSize   uint32
+	chunks      uint32
+	permits     uint32 // how many chunks writers may own at once
+	openChunks  uint32 // how many open chunks there are
+	clock       uint32
+	hasLog      uint32 // 1: it has a log, 2: in a regular file
+	mono        uint64 // CLOCK_MONOTONIC when it was created
+	logDev      uint64
+	logIno      uint64
+	creator     uint64 // packed identity
+	pidns       uint64 // pid namespace of all pids in the file
+	createdTick uint64 // time of the creation since the boot, in the unit of process start times
+	logPathLen  uint32
+	cmdLen      uint32
+	bootID      [40]byte
+	attributes  attr.Block
+	logPath     [4096]byte
+	cmd         [1024]byte
 }
 
 // account counts events that found no room.
@@ -153,8 +153,8 @@ func (a *account) total() uint64 { return a.lost.Load() & lossMask }
 type markWords struct {
 	// Losses for lack of room. Under LOOP, where each chunk has an account of its own, the first
 	// of the two counts events that found no chunk at all.
-	noRoom [2]account
-	losses atomic.Uint64 // rises with each loss that is accounted for
+	lossAccounts [2]account
+	losses       atomic.Uint64 // rises with each loss that is accounted for
 
 	// The gap: OVERFLOW is reported, RESUME is not.
 	gapEnd        atomic.Uint64 // RESUME is pending before the first event after this tick; 0: no gap
@@ -176,16 +176,16 @@ type markWords struct {
 	flushStop atomic.Uint64 // tick of a FLUSH_STOP that the log lacks; 0: none
 	failTick  atomic.Uint64 // tick of a failed automatic flush that the log does not report yet; 0: none
 	failErrno atomic.Uint64
-	drained   atomic.Uint64 // the last flush has taken everything up to this tick
+	flushedTo atomic.Uint64 // the last flush has taken everything up to this tick
 	lastTick  atomic.Uint64 // tick of the last event reported: no mark is earlier
 }
 
 // front is what each event loads. Writers store nothing here, nor near it.
 type front struct {
-	state   atomic.Uint64 // flags and count of changes
-	shift   atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (tickoffset.go)
-	horizon atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
-	_       [5]uint64
+	state      atomic.Uint64 // flags and count of changes
+	tickOffset atomic.Uint64 // how far ticks are ahead of the counter, which may have gone back (tickoffset.go)
+	horizon    atomic.Uint64 // a tick: events that start from now on are later (horizon.go)
+	_          [5]uint64
 
 	// Two, so that a change takes effect at one instant: the state word says which is in force.
 	filter [2][event.SetWords]atomic.Uint64
@@ -213,13 +213,13 @@ type header struct {
 	handed   atomic.Uint32 // 1: handed over to its target; there is no owner to wait for
 	held     atomic.Uint32 // 1: the owner holds the file (sys.Hold) as long as its program runs
 
-	partials atomic.Uint64 // somePartial
-	clears   atomic.Uint64 // how often the stream was cleared
-	lostRead atomic.Uint64 // total of lost events when the status was last read
-	logLost  atomic.Uint64 // events that reached the stream and not the log
-	late     atomic.Uint64 // events reported out of order
-	damage   atomic.Uint64 // records that made no sense
-	turned   atomic.Uint64 // tick of the last change of the filter
+	partials        atomic.Uint64 // somePartial
+	clears          atomic.Uint64 // how often the stream was cleared
+	lostRead        atomic.Uint64 // total of lost events when the status was last read
+	logLost         atomic.Uint64 // events that reached the stream and not the log
+	late            atomic.Uint64 // events reported out of order
+	damage          atomic.Uint64 // records that made no sense
+	filterChangedAt atomic.Uint64 // tick of the last change of the filter
 
 	markWords
 
@@ -243,9 +243,9 @@ type header struct {
 	npat     atomic.Uint32
 	anchors  [maxAnchors][2]atomic.Uint64
 
-	slots  [MaxSlots]atomic.Uint64 // packed identities of the writers; slot 0 is unused
-	placed [maxPlaces]atomic.Uint64
-	opened [maxOpens]atomic.Uint64
+	slots       [MaxSlots]atomic.Uint64 // packed identities of the writers; slot 0 is unused
+	permitTable [maxPermits]atomic.Uint64
+	openTable   [maxOpenChunks]atomic.Uint64
 
 	patterns [MaxPatterns][patternSize]byte
 
@@ -256,16 +256,16 @@ const headerSize = (int(unsafe.Sizeof(header{})) + 4095) &^ 4095
 
 // Geometry is the sizes of the parts of a file.
 type Geometry struct {
-	ChunkSize int
-	Chunks    int
-	Places    int
-	Opens     int
-	MinSize   int64 // stream-min-size, raised if the attributes need it
-	Size      int64 // of the file
+	ChunkSize  int
+	Chunks     int
+	Permits    int
+	OpenChunks int
+	MinSize    int64 // stream-min-size, raised if the attributes need it
+	Size       int64 // of the file
 }
 
-// crowdPlaces is how many places a stream has at least, unless it is too small for them.
-const crowdPlaces = 20
+// leastPermits is how many permits a stream has at least, unless it is too small for them.
+const leastPermits = 20
 
 // MaxSystemData is the largest data of a system event of POSIX: FILTER with two sets.
 const MaxSystemData = 2 * event.MaxEncodedSet
@@ -293,28 +293,28 @@ func Measure(minSize int64, maxData, processors int) (g Geometry, ok bool) {
 	for size < 64<<10 && size*64 < minSize || size < 2*largest {
 		size *= 2
 	}
-	least := int64(min(max(4, 2*processors), maxPlaces))
-	places, opens := max(least, crowdPlaces), int64(4)
+	least := int64(min(max(4, 2*processors), maxPermits))
+	permits, openChunks := max(least, leastPermits), int64(4)
 	if minSize >= 4<<20 {
 		// The chunks that are owned or open should take at most a twentieth of a large stream.
-		for size > 32<<10 && size >= 4*largest && (places+opens)*size > minSize/20 {
+		for size > 32<<10 && size >= 4*largest && (permits+openChunks)*size > minSize/20 {
 			size /= 2
 		}
 		for size > 16<<10 && size >= 4*largest && (least+2)*size > minSize/16 {
 			size /= 2
 		}
-		if places = max(least, min(places, minSize/20/size-opens)); places == least {
-			opens = int64(min(max(2, processors), 4))
+		if permits = max(least, min(permits, minSize/20/size-openChunks)); permits == least {
+			openChunks = int64(min(max(2, processors), 4))
 		}
 	}
 	// The room that a chunk may leave unused at its end, and chunks that are owned
 	// or open and not yet full, do not count towards the requested size.
 	largest = max(largest, int64(chunk.EventSize(maxData)+noteRoom(int(size))))
 	n := (minSize + size - largest - 1) / (size - largest)
-	places = min(places, max(4, n))
-	opens = min(opens, max(2, n/4))
-	n += places + opens
-	g = Geometry{ChunkSize: int(size), Chunks: int(n), Places: int(places), Opens: int(opens), MinSize: minSize}
+	permits = min(permits, max(4, n))
+	openChunks = min(openChunks, max(2, n/4))
+	n += permits + openChunks
+	g = Geometry{ChunkSize: int(size), Chunks: int(n), Permits: int(permits), OpenChunks: int(openChunks), MinSize: minSize}
 	g.Size = int64(dataOffset(int(n))) + n*size + int64(pendingSize(maxData))
 	return g, g.Size <= maxFile
 }

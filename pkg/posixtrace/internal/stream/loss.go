@@ -18,7 +18,7 @@ import (
 // each stop has at most one OVERFLOW.
 
 // account returns the account in use under state st.
-func (m *Mem) account(st uint64) *account { return &m.h.noRoom[st/odd&1] }
+func (m *Mem) account(st uint64) *account { return &m.h.lossAccounts[st/lossB&1] }
 
 // addLost accounts for one lost event. If several writers lose their first event at once, the
 // earliest is the first of the account.
@@ -44,7 +44,7 @@ func (a *account) add(n uint64) {
 // reportAgain makes a part of a saturated total, which cannot grow, unreported.
 func (a *account) reportAgain() { a.reported.CompareAndSwap(maxLost, maxLost-1) }
 
-// addLostIf is addLost if the lost word of account a is still l.
+// addLostIf accounts for one lost event if the lost word of account a is still l.
 func (m *Mem) addLostIf(a *account, l, tick uint64) bool {
 	n := l + 1
 	if l&lossMask >= maxLost {
@@ -123,8 +123,8 @@ func (a *account) extend(tick uint64) {
 	}
 }
 
-// noRoomTotal is how many events were lost because there was no room.
-func (h *header) noRoomTotal() uint64 { return h.noRoom[0].total() + h.noRoom[1].total() }
+// lossTotal is how many events were lost because there was no room.
+func (h *header) lossTotal() uint64 { return h.lossAccounts[0].total() + h.lossAccounts[1].total() }
 
 // skew is how far, in ticks, the tick of a stop is ahead of it: the processor may read
 // the clock for an event a little later than it has seen the stream running.
@@ -189,8 +189,8 @@ func (m *Mem) claimStopLoss(a *account) uint64 {
 	return tick
 }
 
-// oweOverflow leaves an OVERFLOW to the next process that reads or flushes.
-func (m *Mem) oweOverflow(tick uint64) {
+// postponeOverflow leaves an OVERFLOW to the next process that reads or flushes.
+func (m *Mem) postponeOverflow(tick uint64) {
 	m.h.pendingOverflow.Store(tick)
 	m.h.losses.Add(1)
 }
@@ -205,7 +205,7 @@ func (m *Mem) endStop(a *account, stop, start uint64) {
 	}
 	first := a.first.Swap(0)
 	if a.claimReport(l&lossMask) && a.overflow.Load() == 0 {
-		m.oweOverflow(min(max(first, stop, h.drained.Load()+1), max(stop, start-1)))
+		m.postponeOverflow(min(max(first, stop, h.flushedTo.Load()+1), max(stop, start-1)))
 	}
 	a.overflow.Store(0)
 }
@@ -216,9 +216,9 @@ func (m *Mem) dropMarks() {
 	if m.Policy == Loop {
 		m.claimEachLoss(math.MaxUint64, func(first, last uint64) {})
 	} else {
-		for i := range h.noRoom {
-			h.noRoom[i].overflow.Store(1)
-			m.endStop(&h.noRoom[i], 0, math.MaxUint64)
+		for i := range h.lossAccounts {
+			h.lossAccounts[i].overflow.Store(1)
+			m.endStop(&h.lossAccounts[i], 0, math.MaxUint64)
 		}
 	}
 	h.pendingOverflow.Store(0)
@@ -252,7 +252,7 @@ func (m *Mem) unreported() (l loss) {
 			l.add(d.lostFirst.Load(), d.lostLast.Load())
 		}
 	}
-	if a := &m.h.noRoom[0]; a.total() != a.reported.Load() {
+	if a := &m.h.lossAccounts[0]; a.total() != a.reported.Load() {
 		l.add(a.first.Load(), a.last.Load())
 	}
 	return
@@ -277,8 +277,8 @@ func (m *Mem) unaccounted(i int) (n int, l loss) {
 	return n, l
 }
 
-// LostInClaims is how many lost events the accounts lack because the writers that overwrite them stand
-// still. It is for a stream that ends.
+// LostInClaims is how many lost events the accounts lack because the writers that overwrite them are
+// stopped. It is for a stream that ends.
 func (m *Mem) LostInClaims() (total uint64) {
 	for i := range m.Chunks {
 		n, _ := m.unaccounted(i)
@@ -287,7 +287,7 @@ func (m *Mem) LostInClaims() (total uint64) {
 	return total
 }
 
-// claimLosses is unreported for a caller that reports the losses, as far as they began up to tick
+// claimLosses returns the unreported losses to a caller that reports them, as far as they began up to tick
 // before. More may be lost meanwhile: only the result is marked as reported.
 func (m *Mem) claimLosses(before uint64) (l loss) {
 	m.claimEachLoss(before, func(first, last uint64) { l.add(first, last) })
@@ -297,7 +297,7 @@ func (m *Mem) claimLosses(before uint64) (l loss) {
 // accountTries bounds how often an account that changes meanwhile is read again.
 const accountTries = 20
 
-// claimEachLoss is claimLosses with a call of add for each chunk's losses, and one for those for
+// claimEachLoss claims as claimLosses does. It calls add for each chunk's losses, and once for those for
 // lack of a chunk.
 func (m *Mem) claimEachLoss(before uint64, add func(first, last uint64)) {
 	for i := range m.Chunks {
@@ -320,7 +320,7 @@ func (m *Mem) claimEachLoss(before uint64, add func(first, last uint64)) {
 			break
 		}
 	}
-	a := &m.h.noRoom[0]
+	a := &m.h.lossAccounts[0]
 	n := a.total()
 	if n == a.reported.Load() || a.first.Load() > before {
 		return

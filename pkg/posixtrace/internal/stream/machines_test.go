@@ -146,7 +146,7 @@ func testGap(t *testing.T, how string, state gapState, cause gapCause, old bool)
 	case overwritten:
 		m.addLost(tick)
 	case stopLoss:
-		m.oweOverflow(tick)
+		m.postponeOverflow(tick)
 	case eventWithin:
 		if !old {
 			w.RecordSystem(&Event{ID: event.Start}, nil)

@@ -15,7 +15,7 @@ import (
 func TestFlushDividesManyMarks(t *testing.T) {
 	const chunks = 200
 	size := int64(dataOffset(chunks) + chunks*4096 + pendingSize(1024))
-	g := Geometry{ChunkSize: 4096, Chunks: chunks, Places: 4, Opens: 2, MinSize: 64 << 10, Size: size}
+	g := Geometry{ChunkSize: 4096, Chunks: chunks, Permits: 4, OpenChunks: 2, MinSize: 64 << 10, Size: size}
 	words := make([]atomic.Uint64, size/8+8)
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size)
 	m, err := Format(b, &Config{Geometry: g, ID: 1, Attributes: attributes(1024, Loop), Creator: sys.SelfProc()}, true)

@@ -86,7 +86,7 @@ func (w *Writer) noteMap(s *shard, d *desc, p unsafe.Pointer, room int, addr uin
 	return w.writeMap(p, q)
 }
 
-// noteInOpen is noteMap for open chunk i, seen as c and found through an entry of the table.
+// noteInOpen notes a mapping in open chunk i, which an entry of the table has.
 func (w *Writer) noteInOpen(entry, i int, c ctl, p unsafe.Pointer, room int, addr uint64) int {
 	n, q := w.maps.find(addr)
 	if q == nil {

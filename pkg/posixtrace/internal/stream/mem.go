@@ -71,7 +71,7 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	h := (*header)(unsafe.Pointer(&b[0]))
 	h.version, h.headerSize, h.size = version, uint32(headerSize), uint64(cfg.Size)
 	h.chunkSize, h.chunks = uint32(cfg.ChunkSize), uint32(cfg.Chunks)
-	h.places, h.opens = uint32(cfg.Places), uint32(cfg.Opens)
+	h.permits, h.openChunks = uint32(cfg.Permits), uint32(cfg.OpenChunks)
 	h.id, h.clock, h.hasLog = cfg.ID, cfg.Clock, uint32(b2u(cfg.HasLog)+b2u(cfg.LogFile))
 	h.logDev, h.logIno, h.creator = cfg.LogDev, cfg.LogIno, cfg.Creator.Pack()
 	a := cfg.Attributes
@@ -82,7 +82,7 @@ func Format(b []byte, cfg *Config, private bool) (*Mem, error) {
 	copy(h.bootID[:], cfg.BootID)
 	h.pidns = cfg.PIDNS
 	h.owner.Store(h.creator)
-	h.bornTick = sys.NowTicks()
+	h.createdTick = sys.NowTicks()
 	h.stopCause.Store(1)
 	h.magic = magic
 	m, err := Attach(b, private)
@@ -144,7 +144,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 	m := &Mem{b: b, h: shared, private: private}
 	a, ok := h.attributes.Attributes()
 	g := Geometry{
-		ChunkSize: int(h.chunkSize), Chunks: int(h.chunks), Places: int(h.places), Opens: int(h.opens),
+		ChunkSize: int(h.chunkSize), Chunks: int(h.chunks), Permits: int(h.permits), OpenChunks: int(h.openChunks),
 		MinSize: int64(a.StreamSize), Size: int64(h.size),
 	}
 	if g.Size > int64(len(b)) {
@@ -158,7 +158,7 @@ func Attach(b []byte, private bool) (*Mem, error) {
 		g.ChunkSize < 4096 || g.ChunkSize > chunk.MaxSize || g.ChunkSize&(g.ChunkSize-1) != 0 ||
 		g.Chunks < 2 || g.Chunks > maxFile/4096 ||
 		int64(dataOffset(g.Chunks))+int64(g.Chunks)*int64(g.ChunkSize)+int64(pendingSize(maxData)) != g.Size ||
-		g.Places < 1 || g.Places > maxPlaces || g.Opens < 1 || g.Opens > maxOpens ||
+		g.Permits < 1 || g.Permits > maxPermits || g.OpenChunks < 1 || g.OpenChunks > maxOpenChunks ||
 		chunk.EventSize(max(maxData, MaxSystemData))*2 > g.ChunkSize ||
 		h.logPathLen > uint32(len(h.logPath)) || h.cmdLen > uint32(len(h.cmd)) || h.clock > ClockTicks {
 		return nil, fmt.Errorf("header: sizes out of range: %w", ErrFormat)
@@ -255,7 +255,7 @@ func (m *Mem) change(set, clear uint64) (old uint64) {
 
 // Filter returns the set of rejected types.
 func (m *Mem) Filter() (s event.Set) {
-	f := &m.h.filter[m.h.state.Load()/second&1]
+	f := &m.h.filter[m.h.state.Load()/filterB&1]
 	for i := range s {
 		s[i] = f[i].Load()
 	}
@@ -263,7 +263,7 @@ func (m *Mem) Filter() (s event.Set) {
 }
 
 func (m *Mem) rejects(id event.ID) bool {
-	return id.Valid() && m.h.filter[m.h.state.Load()/second&1][id>>6].Load()&(1<<(id&63)) != 0
+	return id.Valid() && m.h.filter[m.h.state.Load()/filterB&1][id>>6].Load()&(1<<(id&63)) != 0
 }
 
 // setFilter puts a set in force at one instant and returns its tick: every event judged by the old
@@ -271,15 +271,15 @@ func (m *Mem) rejects(id event.ID) bool {
 // moment between the two sets. A writer that comes in that moment does not wait: it fixes the
 // instant itself.
 func (m *Mem) setFilter(s *event.Set) (tick uint64) {
-	now := m.h.state.Load() & second
-	f := &m.h.filter[1-now/second]
+	now := m.h.state.Load() & filterB
+	f := &m.h.filter[1-now/filterB]
 	for i := range s {
 		f[i].Store(s[i])
 	}
-	m.h.turned.Store(unfixed | m.h.seq.Add(1))
-	m.change(second&^now|turning, now)
+	m.h.filterChangedAt.Store(unfixed | m.h.seq.Add(1))
+	m.change(filterB&^now|filterChange, now)
 	m.fixFilterChange()
-	return m.h.turned.Load() &^ unfixed
+	return m.h.filterChangedAt.Load() &^ unfixed
 }
 
 // unfixed marks, above a number that is never used again, that a change of the
@@ -290,19 +290,19 @@ const unfixed = 1 << 63
 func (m *Mem) fixFilterChange() {
 	for {
 		st := m.h.state.Load()
-		if st&turning == 0 {
+		if st&filterChange == 0 {
 			return
 		}
-		// The number belongs to this turn if the state is still the same behind it.
-		if t := m.h.turned.Load(); t&unfixed != 0 && m.h.state.Load() == st {
+		// The number belongs to this change if the state is still the same behind it.
+		if t := m.h.filterChangedAt.Load(); t&unfixed != 0 && m.h.state.Load() == st {
 			// The processor may read its counter long before it performs the exchange that
 			// made the state; the kernel's clock is read in order.
 			sys.Monotonic()
 			now := m.now() &^ unfixed
 			m.raiseHorizon(now) // events judged by the new set are later
-			m.h.turned.CompareAndSwap(t, now)
+			m.h.filterChangedAt.CompareAndSwap(t, now)
 		}
-		m.h.state.CompareAndSwap(st, st&^turning+stateGen)
+		m.h.state.CompareAndSwap(st, st&^filterChange+stateGen)
 	}
 }
 
@@ -326,8 +326,8 @@ func (m *Mem) Held() bool { return m.h.held.Load() != 0 }
 // SetHeld notes whether the owner holds the file.
 func (m *Mem) SetHeld(on bool) { m.h.held.Store(uint32(b2u(on))) }
 
-// BornTick is when the stream was made, comparable with sys.Proc.Start.
-func (m *Mem) BornTick() uint64 { return m.h.bornTick }
+// CreatedTick is when the stream was made, comparable with sys.Proc.Start.
+func (m *Mem) CreatedTick() uint64 { return m.h.createdTick }
 
 // Created is the stream's creation time.
 func (m *Mem) Created() time.Time { return m.CreateTime.Time() }

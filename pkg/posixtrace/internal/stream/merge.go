@@ -30,9 +30,9 @@ type consumer interface {
 	// advance marks the cursor's event as consumed. It returns false if the event is not there to
 	// consume any more.
 	advance(k *cursor) bool
-	// finish frees a chunk, seen as c, whose events are all reported.
+	// finish frees a chunk whose events are all reported.
 	finish(k *cursor, c ctl)
-	// skip gives up the rest of a damaged chunk, seen as c.
+	// skip gives up the rest of a damaged chunk.
 	skip(k *cursor, c ctl)
 }
 
@@ -121,15 +121,15 @@ func (g *merger) pass(start uint64, since *time.Time) (again bool) {
 			g.consumer.skip(k, c)
 			continue
 		}
-		if d.born.Load() > start && (!k.loaded || k.head.Event == 0) {
+		if d.startedAt.Load() > start && (!k.loaded || k.head.Event == 0) {
 			continue
 		}
 		k.seen, k.end = c.off(), g.m.ChunkSize
-		if d.joined.Load() != 0 {
+		if d.enteredAt.Load() != 0 {
 			// Only events with times of their own may be older than events that the pass has seen.
 			k.end = k.seen
 		}
-		again = again || d.joined.Load() > start
+		again = again || d.enteredAt.Load() > start
 		if k.loaded && k.head.Event == 0 && !g.load(k) {
 			g.emptied(k)
 			continue
@@ -164,7 +164,7 @@ func (g *merger) awaitWriter(d *desc, since *time.Time) ctl {
 	return c
 }
 
-// cursorOf returns the cursor of chunk i, seen as c. It returns nil if the chunk holds no event.
+// cursorOf returns the cursor of chunk i. It returns nil if the chunk holds no event.
 func (g *merger) cursorOf(i int, d *desc, c ctl) *cursor {
 	k := g.cursors[i]
 	switch {
@@ -190,7 +190,7 @@ func (g *merger) load(k *cursor) bool {
 	if c.gen() != k.gen || c.state() == claiming || c.state() == free {
 		return false
 	}
-	if d.joined.Load() != 0 {
+	if d.enteredAt.Load() != 0 {
 		k.end = min(k.end, k.seen) // perhaps since the scan
 	}
 	old, end := len(k.buf), min(c.off(), k.end, m.ChunkSize)

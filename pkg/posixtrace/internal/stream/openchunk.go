@@ -10,14 +10,14 @@ import (
 )
 
 // reserved marks, above a slot, an entry of the table of open chunks that the slot's writer is about
-// to fill. Between the two is the chunk to replace, plus one, until it is dated: it may be the stream's
-// oldest by its date, and have the newest events. So long it counts as registered.
+// to fill. Between the two is the chunk to replace, plus one, until its age is set: it may be the stream's
+// oldest by its age, and have the newest events. So long it counts as registered.
 const (
 	reserved      = 1 << 63
 	replacedShift = 32
 )
 
-// replaces returns the reference to the chunk that an entry of the table, seen as v, has or is about
+// replaces returns the reference to the chunk that an entry of the table has, by its word v, or is about
 // to replace, 0 for none.
 func (m *Mem) replaces(v uint64) uint64 {
 	if v&reserved != 0 {
@@ -36,7 +36,7 @@ func (w *Writer) RecordSystem(e *Event, data []byte) bool {
 	return w.m.rejects(e.ID) || w.force(e, data, nil)
 }
 
-// force is RecordSystem for an event that was judged already. at, if not nil, is called when the
+// force records a system event that was judged already. at, if not nil, is called when the
 // event has its place, and returns its time.
 func (w *Writer) force(e *Event, data []byte, at func() uint64) bool {
 	for range 100 {
@@ -65,10 +65,10 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 	}
 	for b := newBackoff(m, first); b.more(); b.next() {
 		st = w.front.state.Load()
-		if st&(Running|Dead|turning) != Running && !force {
+		if st&(Running|Dead|filterChange) != Running && !force {
 			return false, false
 		}
-		o := &m.h.opened[b.index%m.Opens]
+		o := &m.h.openTable[b.index%m.OpenChunks]
 		ref := o.Load()
 		if w.wantsOpen(ref, &b) {
 			if b.try < b.claimAt {
@@ -128,7 +128,7 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			off := c.off()
 			p := unsafe.Add(w.data, i*w.chunk+off)
 			if s != nil && w.maps != nil {
-				n := w.noteInOpen(b.index%m.Opens, i, c, p, w.chunk-c.off()-need, e.Addr)
+				n := w.noteInOpen(b.index%m.OpenChunks, i, c, p, w.chunk-c.off()-need, e.Addr)
 				p = unsafe.Add(p, n)
 				off += n
 			}
@@ -139,10 +139,10 @@ func (w *Writer) appendOpen(s *shard, e *Event, data []byte, cut bool, attempt i
 			d.letGo(c)
 		}
 		if o.Load() != ref {
-			m.backFrom(i)
+			m.leftDisplaced(i)
 		}
 		if s != nil {
-			count(&s.entry, uint64(b.index%m.Opens))
+			storeCount(&s.entry, uint64(b.index%m.OpenChunks))
 		}
 		return ok, ok
 	}
@@ -167,7 +167,7 @@ func (w *Writer) openTick(s *shard, i int, tick uint64) uint64 {
 	if w.alone && s != nil {
 		if w.open != i+1 {
 			w.open = i + 1
-			d.joined.Store(w.m.now())
+			d.enteredAt.Store(w.m.now())
 		}
 		tick = max(tick, s.last+1)
 		s.last = tick
@@ -205,24 +205,24 @@ func (m *Mem) isOpenRef(ref uint64) bool { return ref != 0 && ref <= uint64(m.Ch
 // entries of the header's table in turn. A few tries are quick; then it gives the processor away
 // between them; late, when each writer that runs has had its turn, it sleeps.
 type backoff struct {
-	opens    int
-	index    int // of the next entry to look at, modulo opens
-	try      int // a late pause is part of the same try
-	claimAt  int // a claim that has failed is not tried again before this try
-	inTheWay int // the last try at which another writer was in the way
-	since    time.Time
-	urgent   bool // late pauses took longer than patience
+	openChunks int
+	index      int // of the next entry to look at, modulo openChunks
+	try        int // a late pause is part of the same try
+	claimAt    int // a claim that has failed is not tried again before this try
+	inTheWay   int // the last try at which another writer was in the way
+	since      time.Time
+	urgent     bool // late pauses took longer than patience
 }
 
 func newBackoff(m *Mem, first uint64) backoff {
-	return backoff{opens: m.Opens, index: int(first), inTheWay: -1}
+	return backoff{openChunks: m.OpenChunks, index: int(first), inTheWay: -1}
 }
 
-func (b *backoff) quick() int { return 4 * b.opens }
+func (b *backoff) quick() int { return 4 * b.openChunks }
 
-func (b *backoff) late() int { return 63 * b.opens }
+func (b *backoff) late() int { return 63 * b.openChunks }
 
-func (b *backoff) more() bool { return b.try < b.late()+4*b.opens }
+func (b *backoff) more() bool { return b.try < b.late()+4*b.openChunks }
 
 func (b *backoff) next() {
 	b.index++
@@ -230,7 +230,7 @@ func (b *backoff) next() {
 }
 
 // alone reports whether there is no writer to wait for: none was in the way at the last tries.
-func (b *backoff) alone() bool { return b.try-b.inTheWay > b.opens }
+func (b *backoff) alone() bool { return b.try-b.inTheWay > b.openChunks }
 
 // yield gives the processor away, unless the tries are quick.
 func (b *backoff) yield() {
@@ -239,7 +239,7 @@ func (b *backoff) yield() {
 	}
 }
 
-// wait is pause for another writer that is in the way.
+// wait pauses for another writer that is in the way.
 func (b *backoff) wait() {
 	b.inTheWay = b.try
 	b.pause()
@@ -261,8 +261,8 @@ func (b *backoff) pause() {
 	}
 }
 
-// wantsOpen reports whether an entry of the table, seen as ref, should get another open chunk: it has
-// none, or another writer that was about to put one there stands still, or its chunk has been busy
+// wantsOpen reports whether an entry of the table, whose word is ref, should get another open chunk: it has
+// none, or another writer that was about to put one there is stopped, or its chunk has been busy
 // for a while, since the writer does not run.
 func (w *Writer) wantsOpen(ref uint64, b *backoff) bool {
 	switch {
@@ -274,7 +274,7 @@ func (w *Writer) wantsOpen(ref uint64, b *backoff) bool {
 	return b.try >= b.late() && w.m.stuck(int(ref-1))
 }
 
-// supplyOpen puts another open chunk with room for need bytes into entry o, seen as ref. It returns
+// supplyOpen puts another open chunk with room for need bytes into entry o, whose word is ref. It returns
 // the reference that the entry has now, and false if supplyOpen found no chunk.
 //
 // The entry is reserved first, so that several writers do not claim chunks for one entry.
@@ -288,14 +288,14 @@ func (w *Writer) supplyOpen(o *atomic.Uint64, ref uint64, need int, force bool, 
 	if old != 0 {
 		// No writer finds it any more. So from now on its age is that of its newest event, but for those
 		// that are under way.
-		m.date(int(old - 1))
+		m.setAge(int(old - 1))
 		if !o.CompareAndSwap(mine|old<<replacedShift, mine) {
 			return ref, false
 		}
 	}
 	if m.isOpenRef(ref) {
-		if !m.putAside(int(ref-1)) && !b.urgent {
-			// More writers stand still in the middle of an event than the stream has
+		if !m.displace(int(ref-1)) && !b.urgent {
+			// More writers are stopped in the middle of an event than the stream has
 			// room for beside its size. Most go on as soon as they get the
 			// processor. If they do not, new events are worth more than old ones.
 			o.CompareAndSwap(mine, ref)
@@ -312,18 +312,18 @@ func (w *Writer) supplyOpen(o *atomic.Uint64, ref uint64, need int, force bool, 
 			ref = 0
 		}
 		o.CompareAndSwap(mine, ref)
-		b.claimAt = b.try + 16*b.opens
+		b.claimAt = b.try + 16*b.openChunks
 		return ref, false
 	}
 	if adopted == 0 {
-		m.date(i) // writers do not find it yet, and it is not the oldest
+		m.setAge(i) // writers do not find it yet, and it is not the oldest
 		m.begin(i, 0, open, m.now())
 	} else {
-		m.at(i).joined.Store(m.now())
+		m.at(i).enteredAt.Store(m.now())
 	}
 	if !o.CompareAndSwap(mine, uint64(i+1)) {
 		if c := ctl(m.at(i).ctl.Load()); c.state() == open && !c.busy() {
-			m.leavePartial(i, c)
+			m.park(i, c)
 		}
 	}
 	return o.Load(), true

@@ -3,7 +3,7 @@ package stream
 // outbox hands chunks that a flush has taken to the log. The log may write several of them at once. A
 // chunk becomes free when the log has it.
 type outbox struct {
-	dr     *drainer
+	fl     *flusher
 	taken  []item
 	gone   []bool // of taken: the chunk was left to the writers
 	queued []int  // the numbers of those that the log has not yet written
@@ -25,7 +25,7 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 		}
 		if !b.Later {
 			if o.buf == nil {
-				o.buf = make([]byte, o.dr.m.ChunkSize)
+				o.buf = make([]byte, o.fl.m.ChunkSize)
 			}
 			b.Payload = o.buf[:part.size]
 		}
@@ -36,7 +36,7 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 			o.gone[i] = true
 			return nil
 		}
-		queued, err := o.dr.put(&b)
+		queued, err := o.fl.put(&b)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 		}
 	}
 	if count > part.count {
-		o.dr.to.Lost(count - part.count)
+		o.fl.to.Lost(count - part.count)
 	}
 	o.free(i)
 	return nil
@@ -55,13 +55,13 @@ func (o *outbox) put(i int, p *piece, part kept, count int) error {
 // moved reports whether a chunk that is held was emptied before it was copied. Its writer may have ended
 // its event, and others may have closed the chunk: the events before stay.
 func (o *outbox) moved(it *item) bool {
-	c := o.dr.m.at(it.i).probe()
+	c := o.fl.m.at(it.i).probe()
 	return c.gen() != it.c.gen() || c.state() < owned
 }
 
 // space returns memory of the log for n bytes, nil if the log has none.
 func (o *outbox) space(n int) ([]byte, error) {
-	get := o.dr.to.Space
+	get := o.fl.to.Space
 	if get == nil {
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func (o *outbox) commit() error {
 	if len(o.queued) == 0 {
 		return nil
 	}
-	n, err := o.dr.to.Commit()
+	n, err := o.fl.to.Commit()
 	for _, i := range o.queued[:min(n, len(o.queued))] {
 		o.free(i)
 	}
@@ -93,25 +93,25 @@ func (o *outbox) free(i int) {
 	it := &o.taken[i]
 	o.gone[i] = true
 	if it.held {
-		if o.dr.to.left == nil {
-			o.dr.to.left = make(map[int]int)
+		if o.fl.to.left == nil {
+			o.fl.to.left = make(map[int]int)
 		}
-		o.dr.to.left[it.i] = it.c.count()
+		o.fl.to.left[it.i] = it.c.count()
 		return
 	}
-	o.dr.m.drop(it.i, it.c.with(o.dr.slot, leaving))
+	o.fl.m.drop(it.i, it.c.with(o.fl.slot, leaving))
 }
 
 // takeBack returns the chunks that are not in the log to the items of the flush.
 func (o *outbox) takeBack() {
-	m, dr := o.dr.m, o.dr
+	m, fl := o.fl.m, o.fl
 	for i, it := range o.taken {
-		if o.gone[i] || !it.held && !m.at(it.i).handBack(it.c.with(dr.slot, leaving), it.c.state()) {
+		if o.gone[i] || !it.held && !m.at(it.i).handBack(it.c.with(fl.slot, leaving), it.c.state()) {
 			continue
 		}
 		if it.c.state() == partial {
-			m.onePartial() // writers that looked meanwhile have noted that there is none
+			m.setPartialHint() // writers that looked meanwhile have noted that there is none
 		}
-		dr.items = append(dr.items, it)
+		fl.items = append(fl.items, it)
 	}
 }

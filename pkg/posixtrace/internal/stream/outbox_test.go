@@ -93,7 +93,7 @@ func testFlushInQueues(t *testing.T, l *queueLog) {
 	}
 	l.m, l.t, l.seen = m, t, map[uint64]int{}
 	what := fmt.Sprintf("queue of %d, room for %d, block %d refused", l.most, l.left, l.refuse)
-	if _, err := m.Drain(w.Slot(), l.sink()); err != nil {
+	if _, err := m.Flush(w.Slot(), l.sink()); err != nil {
 		if !errors.Is(err, errNoRoom) {
 			t.Fatal(err)
 		}
@@ -101,7 +101,7 @@ func testFlushInQueues(t *testing.T, l *queueLog) {
 			t.Errorf("%s: %d events in the log and the stream, want %d", what, in, n)
 		}
 		l.left = math.MaxInt
-		if _, err := m.Drain(w.Slot(), l.sink()); err != nil {
+		if _, err := m.Flush(w.Slot(), l.sink()); err != nil {
 			t.Fatalf("%s: again: %v", what, err)
 		}
 	} else if l.left < 8 {

@@ -66,7 +66,7 @@ func TestLossIsOwedUntilLogHasIt(t *testing.T) {
 			}
 			killFlush(t, func(kill func()) {
 				put := func(*Block) (bool, error) { return false, nil }
-				m.Drain(slot, &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}, Recover: kill})
+				m.Flush(slot, &Sink{Put: put, Room: math.MaxInt64, Lost: func(int) {}, Recover: kill})
 			})
 			m.at(i).letGo(c)
 		},

@@ -14,5 +14,5 @@ func setPatience(t testing.TB, d time.Duration) {
 	t.Cleanup(func() { patience = usual })
 }
 
-// forLongStops is the patience of tests whose writers stand still for as long as the test likes.
+// forLongStops is the patience of tests whose writers are stopped for as long as the test likes.
 const forLongStops = 500 * time.Microsecond

@@ -52,7 +52,7 @@ func (m *Mem) Decide(id event.ID, name string) {
 	if id > last {
 		last = event.Max - 1
 	}
-	filter := &m.h.filter[m.h.state.Load()/second&1]
+	filter := &m.h.filter[m.h.state.Load()/filterB&1]
 	reject := filter[last>>6].Load()>>(last&63)&1 != 0
 	for i := len(ps) - 1; i >= 0; i-- {
 		if Match(ps[i].Glob, name) {

@@ -33,7 +33,7 @@ func TestPreemptedWriterHasSameSteps(t *testing.T) {
 }
 
 // countSteps returns how many instructions a writer executes and how often it was preempted. Between
-// some of them it stands still for a pause.
+// some of them it pauses.
 func countSteps(t *testing.T, v stepVariant, pause time.Duration) (steps, preempted int) {
 	x := startStepped(t, v)
 	defer x.end()

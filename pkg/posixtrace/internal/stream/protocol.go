@@ -23,7 +23,7 @@ package stream
 //	release    claiming                              free(0) g'      store  the claimer, a recoverer
 //	adopt      partial                               owned(a)+B      CAS    a writer
 //	adopt      partial                               open(0)         CAS    a writer
-//	takeOver   owned                                 owned(b)+B      CAS    a writer without a place
+//	takeOver   owned                                 owned(b)+B      CAS    a writer without a permit
 //	seize      owned                                 owned(a)+B      CAS    the owner
 //	seizeOpen  open                                  open(a)+B       CAS    a writer
 //	publish    owned+B                               owned(a) n+1    store  the holder
@@ -59,7 +59,7 @@ package stream
 //	           entered in the header's table is dropped, too (reclaimOpen).
 //	release    publishes lost and read of the next generation. After: the recoverer completes the map.
 //	adopt      relies on last and sites, which park has noted. After: owned: unseize, park. Open: as begin.
-//	takeOver   publishes nothing. The place moves behind it. After: unseize, park; the place stays.
+//	takeOver   publishes nothing. The permit moves behind it. After: unseize, park; the permit stays.
 //	seize      publishes nothing. After: unseize, then park or retire. The n events stay.
 //	seizeOpen  as seize; the slot names the holder to a recoverer. The chunk stays open if the header's
 //	           table has it, and is closed otherwise.
@@ -69,7 +69,7 @@ package stream
 //	unseize    publishes nothing. After: the next recoverer closes an owned chunk, since its slot is still
 //	           taken; an open one is as any other.
 //	retire     publishes the age, stored before. Before: as owned or open. After: nothing is owed but the
-//	           place (recoverPlaces).
+//	           permit (recoverPermits).
 //	park       publishes the age, last and sites, stored before. After: the hint that there are partial
 //	           chunks is owed; the recoverer gives it for each.
 //	drop       After: the bit of the map is owed (recoverFree), and read is not frozen, which is harmless:
@@ -129,29 +129,30 @@ package stream
 //     would let it wait (horizon.go).
 // 11. sites, and with it last, is valid for the generation and the offset that it notes.
 // 12. A busy, claiming or leaving chunk is not claimed, adopted or dropped by another writer. So a process
-//     that stands still keeps one chunk for each thread, and not the stream.
+//     that is stopped keeps one chunk for each thread, and not the stream.
 //
 // The chunks that may take events, and what names them:
 //
-//	               header                           control word  takes events of           at most
-//	owned          placed[p]  holder, chunk         owned         the shard with the place  places
-//	aside          placed[p]  aside, chunk          open+B        its holder, one event     of these
-//	open           opened[o]  chunk                 open          any writer                opens
-//	to be replaced opened[o]  reserved, slot, chunk open+B        its holder, one event     of these
-//	partial        -                                partial       the writer that adopts    chunks
+//	               header                               control word  takes events of            at most
+//	owned          permitTable[p]  shard, chunk         owned         the shard with the permit  permits
+//	displaced      permitTable[p]  displaced, chunk     open+B        its holder, one event      of these
+//	open           openTable[o]    chunk                open          any writer                 openChunks
+//	to be replaced openTable[o]    reserved, slot,      open+B        its holder, one event      of these
+//	                               chunk
+//	partial        -                                    partial       the writer that adopts     chunks
 //
-// Each owned or open chunk has one entry of placed or opened, unless the process that has made it so is about
-// to enter it or to close it; a recoverer closes it for a dead one. So they are at most places + opens, which
-// the file has beside the room that the stream has promised. If more writers stand still in open chunks than
+// Each owned or open chunk has one entry of permitTable or openTable, unless the process that has made it so is about
+// to enter it or to close it; a recoverer closes it for a dead one. So they are at most permits + openChunks, which
+// the file has beside the room that the stream has promised. If more writers are stopped in open chunks than
 // there are entries, a chunk without entry takes the one event that is under way (supplyOpen).
 //
 // It takes the two tables, and the words beside them:
 //
-//   - A writer without a place tries the open chunks in turn at each event, and events of the trace system go
+//   - A writer without a permit tries the open chunks in turn at each event, and events of the trace system go
 //     nowhere else. In one table the owners would take these entries, and the search would be longer.
 //   - If a hundred processes end after one event each, a hundred chunks are partial, and their room is
 //     promised. The control words are the table of these; partials is a hint that saves a look at them.
-//   - A chunk to be replaced keeps its entry until it is dated. Dated before, it could get newer events than its
+//   - A chunk to be replaced keeps its entry until its age is set. Set before, it could get newer events than its
 //     age says. Without the entry, a writer killed in between would leave it the oldest.
 
 // The control word.
@@ -240,7 +241,8 @@ func (d *desc) change(c ctl, from stateSet, n ctl) bool {
 	return c.in(from) && d.ctl.CompareAndSwap(uint64(c), uint64(n))
 }
 
-// The transitions of the word of a chunk. c is the word that the caller has seen.
+// The transitions of the word of a chunk. Here and in the rest of the package, c beside a chunk is its control
+// word as the caller has loaded it. A transition fails if the word has changed since.
 
 // claim takes the chunk for slot, which must empty it.
 func (d *desc) claim(c ctl, slot uint64) bool {

@@ -206,8 +206,8 @@ func (r *Reader) finish(k *cursor, c ctl) {
 
 // registered reports whether writers still find open chunk i.
 func (m *Mem) registered(i int) bool {
-	for o := range m.Opens {
-		if m.replaces(m.h.opened[o].Load()) == uint64(i+1) {
+	for o := range m.OpenChunks {
+		if m.replaces(m.h.openTable[o].Load()) == uint64(i+1) {
 			return true
 		}
 	}

@@ -77,7 +77,7 @@ func (r *Reader) stopAtEnd(rec *chunk.Record) bool {
 func (r *Reader) overflowAtEnd(rec *chunk.Record) bool {
 	m := r.m
 	st := m.State()
-	if r.state&Full == 0 || (st^r.state)&odd != 0 || m.stopDue(st, atEnd) != event.Overflow {
+	if r.state&Full == 0 || (st^r.state)&lossB != 0 || m.stopDue(st, atEnd) != event.Overflow {
 		return false
 	}
 	tick := m.claimStopLoss(m.account(st))

@@ -9,7 +9,7 @@ import (
 )
 
 // TestReplacedChunkIsNotOverwrittenFirst steps a writer through the replacement of an open chunk,
-// in which another writer stands still. The chunk is the oldest one by when it was opened, and has the
+// in which another writer is stopped. The chunk is the oldest one by when it was opened, and has the
 // newest event. So at no instruction, however long the writer stands there, may it be the one that
 // writers overwrite next.
 func TestReplacedChunkIsNotOverwrittenFirst(t *testing.T) {
@@ -39,7 +39,7 @@ func testReplaced(t *testing.T, v stepVariant) {
 	x := startSteppedAs(t, v, "step "+v.name, 64<<10)
 	defer x.end()
 	m := x.m
-	for i := range m.Opens {
+	for i := range m.OpenChunks {
 		w := newWriter(t, m, 1)
 		w.Short()
 		defer stall(t, w, stamp(nil, 1, uint64(i), 16))()
@@ -55,7 +55,7 @@ func testReplaced(t *testing.T, v stepVariant) {
 		if i < 0 {
 			t.Fatalf("after instruction %d: writers would find no chunk; %s", x.steps, states(m))
 		}
-		// The writers that stand still would have left it by the time that others look for a chunk.
+		// The writers that are stopped would have left it by the time that others look for a chunk.
 		for j := range m.Chunks {
 			if m.stuck(j) && !m.registered(j) {
 				replaced++

@@ -69,7 +69,7 @@ func (m *Mem) setSync(bit uint32, on bool) {
 	}
 }
 
-// AskSync is AskFlush for a flush that ends with the log on its device.
+// AskSync asks for a flush that ends with the log on its device.
 func (m *Mem) AskSync() uint32 {
 	m.h.syncAsk.Store(1)
 	return m.AskFlush()
@@ -114,7 +114,7 @@ func (m *Mem) SetFlushing(on bool) {
 // FlushFailed stores the first error of a flush since the status was read.
 func (m *Mem) FlushFailed(errno uint32) { m.h.flushErr.CompareAndSwap(0, errno) }
 
-// AutoFlushFailed is FlushFailed for an automatic flush: the next flush that succeeds reports it by
+// AutoFlushFailed notes that an automatic flush failed. The next flush that succeeds reports it by
 // an ERROR event.
 func (m *Mem) AutoFlushFailed(errno uint32) {
 	if m.h.failTick.Load() == 0 {

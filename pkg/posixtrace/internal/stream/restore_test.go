@@ -35,7 +35,7 @@ func TestRestoredChunkHasNewOwner(t *testing.T) {
 	}
 	i := int(w.shard(0).tag.Load() & idxMask)
 	if _, err := flushTo(m, w.Slot(), func(*Block) error { return errPut }); err != errPut {
-		t.Fatalf("Drain = %v", err)
+		t.Fatalf("Flush = %v", err)
 	}
 	if c := word(m, i); c.state() != partial {
 		t.Fatalf("the chunk is in state %d, not partial", c.state())
@@ -100,13 +100,13 @@ func TestRestoreSparesOverwrittenChunk(t *testing.T) {
 		return errPut
 	})
 	if err != errPut {
-		t.Fatalf("Drain = %v", err)
+		t.Fatalf("Flush = %v", err)
 	}
 	now := word(m, i)
 	if now.state() != partial {
 		t.Fatalf("the chunk is in state %d", now.state())
 	}
-	_, sites := m.ending(i, now)
+	_, sites := m.findEnd(i, now)
 	if got := readWord(m.at(i).sites.Load()); got != makeRead(now.gen()).at(sites, now.off()) {
 		t.Errorf("%d sites in generation %d, want %d in %d", got.count(), got.gen(), sites, now.gen())
 	}
@@ -135,7 +135,7 @@ func TestAdoptFindsLaterPartial(t *testing.T) {
 		t.Fatal("there is no free chunk")
 	}
 	leave()
-	m.nonePartial(hint)
+	m.clearPartialHint(hint)
 	if _, _, ok := m.adopt(slot, owned, 0); !ok {
 		t.Error("a chunk with room is not found")
 	}

@@ -35,11 +35,11 @@ type shard struct {
 	// other, and was interrupted in between, could mistake the chunk of another shard for this one's.
 	tag    atomic.Uint64
 	lock   atomic.Uint32
-	place  atomic.Uint32 // in the header's table, plus one
+	permit atomic.Uint32 // in the header's table, plus one
 	epoch  uint32        // counts the chunks; entries of the cache with another epoch are void
 	sites  uint32        // defined in this chunk
 	_      uint32
-	holder uint64         // the upper half of a place that the shard has; never changes
+	id     uint64         // the upper half of a permit that the shard has; never changes
 	base   uint64         // of the deltas
 	last   uint64         // tick of the last event
 	data   unsafe.Pointer // of the chunk
@@ -50,9 +50,9 @@ type shard struct {
 	cache  [siteCache]siteEntry
 
 	// Of a shard without a chunk of its own (takeover.go).
-	waited atomic.Uint64     // how many events it has recorded since it last looked for a place; 0: it has one
-	entry  atomic.Uint64     // in the header's table of open chunks: where the last event found room
-	seen   [maxPlaces]uint64 // what it saw in each place then; protected by lock
+	waited atomic.Uint64      // how many events it has recorded since it last looked for a permit; 0: it has one
+	entry  atomic.Uint64      // in the header's table of open chunks: where the last event found room
+	seen   [maxPermits]uint64 // what it saw in each permit then; protected by lock
 	_      [64]byte
 }
 
@@ -78,10 +78,10 @@ func (s *shard) define(k *siteEntry, p unsafe.Pointer, addr, who, what uint64) {
 	store64(unsafe.Add(p, 24), uint64(uint32(who)))
 }
 
-// renew makes sure that the shard's chunk has room for need bytes. It returns false if the shard
+// exchange makes sure that the shard's chunk has room for need bytes. It returns false if the shard
 // cannot have such a chunk now. tick is the time of the event that needs it, 0 for the present. The
 // caller holds the shard's lock.
-func (w *Writer) renew(s *shard, need int, tick uint64) bool {
+func (w *Writer) exchange(s *shard, need int, tick uint64) bool {
 	tag := s.tag.Load()
 	i := int(tag & idxMask)
 	d := w.m.at(i)
@@ -97,7 +97,7 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 		// The busy bit protects s.last, and keeps others from appending behind it.
 		if d.seize(c) {
 			d.last.Store(s.last)
-			d.ends(c, int(s.sites))
+			d.noteEnd(c, int(s.sites))
 			w.m.retire(i, c|busyBit)
 		}
 		return true
@@ -105,10 +105,10 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 	if w.short {
 		return false
 	}
-	if !w.havePlace(s) {
+	if !w.havePermit(s) {
 		i, c, took := w.takeOver(s, need)
 		if !took {
-			count(&s.waited, 1)
+			storeCount(&s.waited, 1)
 			return false
 		}
 		if c != 0 {
@@ -120,15 +120,15 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 	if !got {
 		return false
 	}
-	p := &w.m.h.placed[s.place.Load()-1]
-	if v := p.Load(); v>>32 != s.holder || !p.CompareAndSwap(v, s.holder<<32|uint64(i+1)) {
-		// Another writer has taken the place meanwhile.
+	p := &w.m.h.permitTable[s.permit.Load()-1]
+	if v := p.Load(); v>>32 != s.id || !p.CompareAndSwap(v, s.id<<32|uint64(i+1)) {
+		// Another writer has taken the permit meanwhile.
 		if adopted != 0 {
-			w.m.leavePartial(i, adopted)
+			w.m.park(i, adopted)
 		} else {
 			w.m.release(i)
 		}
-		s.place.Store(0)
+		s.permit.Store(0)
 		return false
 	}
 	w.install(s, i, adopted, tick)
@@ -138,7 +138,7 @@ func (w *Writer) renew(s *shard, need int, tick uint64) bool {
 // install makes chunk i the shard's: one that is claimed, or one with events, adopted, which is
 // busy. tick is the time of the first event, 0 for the present. The caller holds the shard's lock.
 func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
-	count(&s.waited, 0)
+	storeCount(&s.waited, 0)
 	s.tag.Store(noChunk)
 	w.forgetMaps(s)
 	s.data = unsafe.Add(w.data, i*w.chunk)
@@ -170,20 +170,20 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 		s.sites, s.base, s.last = 0, base, base
 		c := w.m.begin(i, w.slot, owned, base)
 		if w.alone {
-			d.joined.Store(1) // long ago: readers ask whether there are times of a writer's own
+			d.enteredAt.Store(1) // long ago: readers ask whether there are times of a writer's own
 		}
 		s.tag.Store(uint64(c)&tagMask | uint64(i))
 		return
 	}
-	d.joined.Store(now)
+	d.enteredAt.Store(now)
 	// The shard's times go on from the chunk's last one, and from a base so old that the next
 	// event gives a new one.
-	last, sites, known := d.ending(adopted)
+	last, sites, known := d.notedEnd(adopted)
 	d.sites.Store(0) // not known any more
 	d.last.CompareAndSwap(last, 0)
 	if !known {
 		// They are those of a writer that was about to leave the chunk long ago, and did now.
-		last, sites = w.m.ending(i, adopted)
+		last, sites = w.m.findEnd(i, adopted)
 	}
 	if last > now && w.m.isFuture(last) {
 		w.m.h.damage.Add(1)
@@ -195,27 +195,27 @@ func (w *Writer) install(s *shard, i int, adopted ctl, tick uint64) {
 	d.letGo(adopted)
 }
 
-// havePlace takes one of the places that bound how many chunks are owned. The
+// havePermit takes one of the permits that bound how many chunks are owned. The
 // caller holds the shard's lock.
-func (w *Writer) havePlace(s *shard) bool {
+func (w *Writer) havePermit(s *shard) bool {
 	m := w.m
-	if p := s.place.Load(); p != 0 {
-		if m.h.placed[p-1].Load()>>32 == s.holder {
+	if p := s.permit.Load(); p != 0 {
+		if m.h.permitTable[p-1].Load()>>32 == s.id {
 			return true
 		}
-		s.place.Store(0) // another writer took it while this one was idle
+		s.permit.Store(0) // another writer took it while this one was idle
 	}
-	for p := range m.Places {
-		if m.vacant(p) && m.h.placed[p].CompareAndSwap(0, s.holder<<32) {
-			s.place.Store(uint32(p + 1))
+	for p := range m.Permits {
+		if m.vacant(p) && m.h.permitTable[p].CompareAndSwap(0, s.id<<32) {
+			s.permit.Store(uint32(p + 1))
 			return true
 		}
 	}
 	return false
 }
 
-// leaveChunk gives up the chunk of a shard. No other goroutine is in the middle of an event there.
-func (w *Writer) leaveChunk(s *shard) {
+// parkChunk gives up the chunk of a shard. No other goroutine is in the middle of an event there.
+func (w *Writer) parkChunk(s *shard) {
 	tag := s.tag.Load()
 	if tag == noChunk {
 		return
@@ -235,7 +235,7 @@ func (w *Writer) leaveChunk(s *shard) {
 			}
 			c = n
 		}
-		if w.m.leavePartial(j, c) {
+		if w.m.park(j, c) {
 			break
 		}
 	}
@@ -257,11 +257,11 @@ func (w *Writer) endOpen() {
 		_, ok := d.unseize(c)
 		return ok
 	}
-	for o := range m.Opens {
-		end(int(m.replaces(m.h.opened[o].Load())) - 1)
+	for o := range m.OpenChunks {
+		end(int(m.replaces(m.h.openTable[o].Load())) - 1)
 	}
-	for p := range m.Places {
-		if v := m.h.placed[p].Load(); v&aside != 0 && end(int(uint32(v))-1) {
+	for p := range m.Permits {
+		if v := m.h.permitTable[p].Load(); v&displaced != 0 && end(int(uint32(v))-1) {
 			m.vacant(p)
 		}
 	}

@@ -31,7 +31,7 @@ type Sink struct {
 	// writer calls it once.
 	Recover func()
 	// Last says that the stream is stopped and no flush follows. The flush then also puts the events of a
-	// chunk whose writer stands still in the middle of an event, and leaves the chunk to that writer.
+	// chunk whose writer is stopped in the middle of an event, and leaves the chunk to that writer.
 	Last bool
 
 	left map[int]int // how many events of a chunk that is left to its writer the log has, or counts as lost
@@ -41,32 +41,32 @@ type Sink struct {
 const marksRoom = 4096
 
 // put hands a block to the log.
-func (dr *drainer) put(b *Block) (queued bool, err error) {
-	if b.Index < 0 || !dr.logged(b.Index, b.Gen, b.Base) {
-		dr.room = max(dr.room-int64(len(b.Payload)), 0)
+func (fl *flusher) put(b *Block) (queued bool, err error) {
+	if b.Index < 0 || !fl.logged(b.Index, b.Gen, b.Base) {
+		fl.room = max(fl.room-int64(len(b.Payload)), 0)
 	}
-	return dr.to.Put(b)
+	return fl.to.Put(b)
 }
 
-func (dr *drainer) logged(i int, gen uint32, base uint64) bool {
-	return dr.to.Logged != nil && dr.to.Logged(uint32(i), gen, base)
+func (fl *flusher) logged(i int, gen uint32, base uint64) bool {
+	return fl.to.Logged != nil && fl.to.Logged(uint32(i), gen, base)
 }
 
 // blockGen is the generation of a chunk in the form that blocks have.
 func (c ctl) blockGen() uint32 { return uint32(c.gen()) << (32 - genBits) }
 
 // tight reports whether the log may lack room for all items.
-func (dr *drainer) tight() bool {
-	if dr.room == math.MaxInt64 {
+func (fl *flusher) tight() bool {
+	if fl.room == math.MaxInt64 {
 		return false
 	}
 	size := int64(marksRoom)
-	for _, it := range dr.items {
-		if !dr.logged(it.i, it.c.blockGen(), dr.m.at(it.i).base.Load()) {
+	for _, it := range fl.items {
+		if !fl.logged(it.i, it.c.blockGen(), fl.m.at(it.i).base.Load()) {
 			size += int64(it.c.off())
 		}
 	}
-	return size > dr.room
+	return size > fl.room
 }
 
 // kept is the part of a chunk for which the log has room.
@@ -78,7 +78,7 @@ type kept struct {
 
 // cut determines for which part of the chunks and of the marks, which are in order, the log has
 // room: the older events. It returns how many of the marks fit, and ok if everything does.
-func (dr *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
+func (fl *flusher) cut(chunks []piece, taken []item, marks []chunk.Record) (keep []kept, recs int, ok bool) {
 	type event struct {
 		tick  uint64
 		piece int32 // -1: a mark
@@ -91,7 +91,7 @@ func (dr *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep
 	for i := range chunks {
 		total += int64(len(chunks[i].b))
 	}
-	if total <= dr.room {
+	if total <= fl.room {
 		return nil, len(marks), true // as nearly always
 	}
 	var events []event
@@ -101,7 +101,7 @@ func (dr *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep
 		events = append(events, event{marks[i].Tick, -1, int32(size)})
 	}
 	for i := range chunks {
-		if dr.logged(taken[i].i, taken[i].c.blockGen(), chunks[i].base) {
+		if fl.logged(taken[i].i, taken[i].c.blockGen(), chunks[i].base) {
 			keep[i].all = true
 			total -= int64(len(chunks[i].b))
 			continue
@@ -120,11 +120,11 @@ func (dr *drainer) cut(chunks []piece, taken []item, marks []chunk.Record) (keep
 			done = end
 		}
 	}
-	if total <= dr.room {
+	if total <= fl.room {
 		return nil, len(marks), true
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.tick, b.tick) })
-	left := dr.room
+	left := fl.room
 	for _, e := range events {
 		if left -= int64(e.size); left < 0 {
 			break

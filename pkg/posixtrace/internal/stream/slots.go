@@ -14,7 +14,7 @@ func (m *Mem) TakeSlot(p sys.Proc, dead func(sys.Proc) bool) (uint64, bool) {
 	return m.TakeSlotHeld(p, dead, func(uint64) func() { return func() {} })
 }
 
-// TakeSlotHeld is TakeSlot that calls hold for a slot before it takes the slot. If another process
+// TakeSlotHeld takes a slot, and calls hold for it before. If another process
 // is faster, it calls the function that hold has returned.
 func (m *Mem) TakeSlotHeld(p sys.Proc, dead func(sys.Proc) bool, hold func(slot uint64) (release func())) (uint64, bool) {
 	me := p.Pack()
@@ -59,16 +59,16 @@ func (m *Mem) Writes(p sys.Proc) bool {
 	return false
 }
 
-// Crowded reports whether most of the places for owned chunks are taken. When all are, writers use
+// Crowded reports whether most of the permits for owned chunks are taken. When all are, writers use
 // open chunks; some owners may be dead (Recover).
 func (m *Mem) Crowded() bool {
 	n := 0
-	for p := range m.Places {
-		if m.h.placed[p].Load() != 0 {
+	for p := range m.Permits {
+		if m.h.permitTable[p].Load() != 0 {
 			n++
 		}
 	}
-	return 2*n > m.Places
+	return 2*n > m.Permits
 }
 
 // Recover releases everything that dead processes hold. The chunks that they owned or were claiming
@@ -87,7 +87,7 @@ func (m *Mem) Recover(dead func(sys.Proc) bool) {
 	})
 }
 
-// RecoverSlots is Recover that asks for each slot whether the process that has it is dead.
+// RecoverSlots recovers like Recover. It asks for each slot whether the process that has it is dead.
 func (m *Mem) RecoverSlots(dead func(slot uint64, p sys.Proc) bool) {
 	gone, any := m.deadSlots(dead)
 	m.recoverFree()
@@ -95,9 +95,9 @@ func (m *Mem) RecoverSlots(dead func(slot uint64, p sys.Proc) bool) {
 		return
 	}
 	m.recoverChunks(gone)
-	m.recoverPlaces(gone)
+	m.recoverPermits(gone)
 	m.recoverOpened(gone)
-	m.closeAllAside()
+	m.closeAllDisplaced()
 	m.reclaimOpen()
 	for i := range uint64(MaxSlots) {
 		if gone[i] {
@@ -150,7 +150,7 @@ func (m *Mem) recoverChunks(gone *slotSet) {
 		d := m.at(i)
 		c := ctl(d.ctl.Load())
 		if c.state() == partial {
-			m.onePartial() // the process that left it may have been killed before it said so
+			m.setPartialHint() // the process that left it may have been killed before it said so
 		}
 		if !gone[c.slot()] {
 			continue
@@ -163,9 +163,9 @@ func (m *Mem) recoverChunks(gone *slotSet) {
 			if c.busy() {
 				c, _ = d.unseize(c)
 			}
-			m.leavePartial(i, c)
+			m.park(i, c)
 		case leaving:
-			if m.reopening(i, c) {
+			if m.renewing(i, c) {
 				d.renew(c, full)
 			} else {
 				d.handBack(c, full)
@@ -176,9 +176,9 @@ func (m *Mem) recoverChunks(gone *slotSet) {
 	}
 }
 
-// reopening reports whether chunk i, seen as c, has the words of its next generation: its process was killed
-// in reopen. It completes them.
-func (m *Mem) reopening(i int, c ctl) bool {
+// renewing reports whether chunk i has the words of its next generation: its process was killed
+// in parkUnwritten. It completes them.
+func (m *Mem) renewing(i int, c ctl) bool {
 	d := m.at(i)
 	next := c.renewed().gen()
 	r, w := readWord(d.read.Load()), readWord(d.cleared.Load())
@@ -191,23 +191,23 @@ func (m *Mem) reopening(i int, c ctl) bool {
 	return d.read.CompareAndSwap(uint64(r), uint64(r.renewed(c)))
 }
 
-// recoverPlaces gives up the places of dead processes among the owners of chunks.
-func (m *Mem) recoverPlaces(gone *slotSet) {
-	for p := range m.Places {
-		if v := m.h.placed[p].Load(); v != 0 && v&aside == 0 && gone[holderSlot(v)] {
-			m.h.placed[p].CompareAndSwap(v, 0)
+// recoverPermits gives up the permits of dead processes among the owners of chunks.
+func (m *Mem) recoverPermits(gone *slotSet) {
+	for p := range m.Permits {
+		if v := m.h.permitTable[p].Load(); v != 0 && v&displaced == 0 && gone[permitSlot(v)] {
+			m.h.permitTable[p].CompareAndSwap(v, 0)
 		}
 	}
 }
 
 // recoverOpened gives up entries of the table of open chunks that dead processes have reserved.
 func (m *Mem) recoverOpened(gone *slotSet) {
-	for o := range m.Opens {
-		if v := m.h.opened[o].Load(); v&reserved != 0 && gone[v%MaxSlots] {
+	for o := range m.OpenChunks {
+		if v := m.h.openTable[o].Load(); v&reserved != 0 && gone[v%MaxSlots] {
 			if old := m.replaces(v); old != 0 {
-				m.date(int(old - 1))
+				m.setAge(int(old - 1))
 			}
-			m.h.opened[o].CompareAndSwap(v, 0)
+			m.h.openTable[o].CompareAndSwap(v, 0)
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (h *header) addMissed(no uint32) {
 // StartSize is the size of the part of a file that CountMissed needs.
 const StartSize = 4096
 
-// CountMissed is AddMissed for b, the first StartSize bytes of the file of stream id, which may have
+// CountMissed counts a miss in b, the first StartSize bytes of the file of stream id, which may have
 // another version. It reports whether b is the start of such a file.
 func CountMissed(b []byte, id uint64, no uint32) bool {
 	if len(b) < StartSize {

@@ -196,7 +196,7 @@ func (s *Snapshot) mark(rec *chunk.Record, id event.ID, tick uint64) bool {
 	return s.report(rec, chunk.Record{Event: id, Tick: tick})
 }
 
-// report is mark for a mark with data.
+// report makes a mark with data.
 func (s *Snapshot) report(rec *chunk.Record, mark chunk.Record) bool {
 	if mark.Event == noMark || s.m.rejects(mark.Event) {
 		return false

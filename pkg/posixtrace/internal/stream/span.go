@@ -56,7 +56,7 @@ type SpanPoint uint64
 // MakeSpanPoint returns the SpanPoint of a type and a thread.
 func MakeSpanPoint(id event.ID, tid uint32) SpanPoint { return SpanPoint(tid)<<32 | SpanPoint(id) }
 
-// appendSpanRare is AppendEvent for what AppendSpan leaves to it.
+// appendSpanRare appends by AppendEvent what AppendSpan leaves to it.
 //
 //go:noinline
 func (w *Writer) appendSpanRare(hint int, at SpanPoint, addr, ticks uint64, span *Span, data []byte) bool {
@@ -66,16 +66,16 @@ func (w *Writer) appendSpanRare(hint int, at SpanPoint, addr, ticks uint64, span
 	return ok
 }
 
-// AppendSpan is Append for an event, of the writer's own process, that starts or ends a span. A key of 0
+// AppendSpan appends an event, of the writer's own process, that starts or ends a span. A key of 0
 // becomes a new one, which AppendSpan stores in span. Like Append, it leaves to AppendEvent whatever is rare.
 func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Span, data []byte) bool {
 	h := w.front
 	st := h.state.Load()
-	if st&(Running|Dead|turning) != Running || len(data) > w.quick {
+	if st&(Running|Dead|filterChange) != Running || len(data) > w.quick {
 		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
 	id := event.ID(at & math.MaxUint32)
-	if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+	if id-1 >= event.Max-1 || h.filter[st/filterB&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
 		return false
 	}
 	size := len(data)
@@ -91,7 +91,7 @@ func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Sp
 	if (uint64(c)^tag)&tagMask != 0 || c.off()+chunk.NoteSize+chunk.Overhead+chunk.Align(size) > w.chunk || !d.seize(c) {
 		return w.appendSpanRare(hint, at, addr, ticks, span, data)
 	}
-	now := ticks + h.shift.Load()
+	now := ticks + h.tickOffset.Load()
 	delta := now - s.base
 	what := uint64(id) | uint64(s.epoch)<<32
 	k := s.site(addr, who, what)
@@ -122,7 +122,7 @@ func (w *Writer) AppendSpan(hint int, at SpanPoint, addr, ticks uint64, span *Sp
 	return true
 }
 
-// AppendEvent is Append for an event of any kind. span says that it starts or ends a span. A key of 0
+// AppendEvent appends an event of any kind. span says that it starts or ends a span. A key of 0
 // then becomes a new one, which AppendEvent stores in e. It repeats Append, because branches, and
 // arguments that go through memory, would slow down all other events.
 func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
@@ -138,13 +138,13 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 	id, who, addr := e.ID, Who(pid, e.TID), e.Addr
 	for try := 0; ; try++ {
 		st := h.state.Load()
-		if st&(Running|Dead|turning) != Running {
+		if st&(Running|Dead|filterChange) != Running {
 			if w.refused(e, st, try) {
 				return false
 			}
 			continue
 		}
-		if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+		if id-1 >= event.Max-1 || h.filter[st/filterB&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
 			return false
 		}
 		size := len(data)
@@ -164,7 +164,7 @@ func (w *Writer) AppendEvent(hint int, e *Event, data []byte, span bool) bool {
 				if now = e.Ticks; now == 0 {
 					now = sys.Ticks()
 				}
-				now += h.shift.Load()
+				now += h.tickOffset.Load()
 			} else {
 				now = sys.Monotonic()
 			}

@@ -78,7 +78,7 @@ func (m *Mem) readStatus(s *Status, st uint64) {
 
 // Lost is the total of events lost by the stream.
 func (m *Mem) Lost() uint64 {
-	n := m.h.noRoomTotal()
+	n := m.h.lossTotal()
 	for i := range m.Chunks {
 		n += m.at(i).lostTotal()
 	}

@@ -43,7 +43,7 @@ func startStepped(t *testing.T, v stepVariant) *stepped {
 	return startSteppedAs(t, v, "step "+v.name, 16<<10)
 }
 
-// startSteppedAs is startStepped in a mode, with a stream of a size.
+// startSteppedAs starts a stepped writer in a mode, with a stream of a size.
 func startSteppedAs(t *testing.T, v stepVariant, mode string, size int64) *stepped {
 	dir, m, all := killStream(t, v.policy, size)
 	m.Start(newWriter(t, m, 1), Event{})

@@ -18,7 +18,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// stall starts an event of w in an open chunk and stands still in the middle of it, like a
+// stall starts an event of w in an open chunk and stops in the middle of it, like a
 // writer that the kernel does not run, until the test calls the function that stall returns.
 func stall(t *testing.T, w *Writer, data []byte) (end func()) {
 	t.Helper()
@@ -33,7 +33,7 @@ func stall(t *testing.T, w *Writer, data []byte) (end func()) {
 	select {
 	case <-in:
 	case ok := <-done:
-		t.Fatalf("the writer does not stand still: %v", ok)
+		t.Fatalf("the writer is not stopped: %v", ok)
 	}
 	return func() { close(out); <-done }
 }
@@ -139,7 +139,7 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 		}
 	}
 	var ws []*Writer
-	for range m.Opens + more {
+	for range m.OpenChunks + more {
 		w := newWriter(t, m, 1)
 		w.Short()
 		ws = append(ws, w)
@@ -147,7 +147,7 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 	w := newWriter(t, m, 1)
 	w.Short()
 	n, rounds := uint64(0), 2*m.Chunks
-	if more > m.Places+m.Opens {
+	if more > m.Permits+m.OpenChunks {
 		rounds = m.Chunks / 2 // each takes a wait
 	}
 	if policy != Loop {
@@ -186,8 +186,8 @@ func testEvicted(t *testing.T, policy uint8, more, owners int) {
 	}
 }
 
-// TestKilledWritersGiveRoomBack kills more writers in the middle of an event than the stream has places
-// for. The next writer that finds no place calls Recover, and the room is back.
+// TestKilledWritersGiveRoomBack kills more writers in the middle of an event than the stream has permits
+// for. The next writer that finds no permit calls Recover, and the room is back.
 func TestKilledWritersGiveRoomBack(t *testing.T) {
 	m := newMem(t, 64<<10, Loop)
 	ctl := newWriter(t, m, 1)
@@ -448,18 +448,18 @@ func (c storm) test(t *testing.T, seed uint64, rage time.Duration) {
 	}
 	wait("after the storm", len(living))
 	if c.policy != Loop {
-		c.settle(t, m, all)
+		c.checkFull(t, m, all)
 		return
 	}
 	// Stopped processes have several goroutines in the middle of an event. The stream has its
-	// promised room as long as they are no more than its places.
+	// promised room as long as they are no more than its permits.
 	busy := 0
 	for i := range m.Chunks {
 		if word(m, i).busy() {
 			busy++
 		}
 	}
-	within := busy <= m.Places
+	within := busy <= m.Permits
 	if within {
 		check("after the storm", living)
 	} else {
@@ -538,7 +538,7 @@ func (c storm) complete(t *testing.T, m *Mem, all []oracle) {
 		Put:     func(b *Block) (bool, error) { return false, y.block(b) },
 		Recover: func() { m.Recover(gone) },
 	}
-	if _, err := m.Drain(slot, to); err != nil {
+	if _, err := m.Flush(slot, to); err != nil {
 		t.Fatal(err)
 	}
 	lost := m.Lost() + m.LostInClaims() + uint64(m.Unflushed(to))
@@ -558,7 +558,7 @@ func TestLogAfterStorm(t *testing.T) {
 	testLogAfterStorm(t, "", 3)
 }
 
-// TestLogAfterStormOfCAndGo is TestLogAfterStorm with processes in C and in Go.
+// TestLogAfterStormOfCAndGo does what TestLogAfterStorm does, with processes in C and in Go.
 func TestLogAfterStormOfCAndGo(t *testing.T) {
 	tracetest.Need(t, !testing.Short(), "a run without -short")
 	testLogAfterStorm(t, cPeer(t), 2)
@@ -576,9 +576,9 @@ func testLogAfterStorm(t *testing.T, prog string, storms int) {
 	}
 }
 
-// settle checks a stream that stops when it is full: it has accepted the promised events first,
+// checkFull checks a stream that stops when it is full: it has accepted the promised events first,
 // and holds everything that it has accepted.
-func (c storm) settle(t *testing.T, m *Mem, all []oracle) {
+func (c storm) checkFull(t *testing.T, m *Mem, all []oracle) {
 	t.Helper()
 	if m.State()&Full == 0 {
 		t.Fatal("the storm was too small for the stream")

@@ -7,10 +7,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/sys"
 )
 
-// fillPlaces makes a writer for each place of the stream. Each records one event.
-func fillPlaces(t testing.TB, m *Mem) (ws []*Writer) {
+// fillPermits makes a writer for each permit of the stream. Each records one event.
+func fillPermits(t testing.TB, m *Mem) (ws []*Writer) {
 	t.Helper()
-	for i := range m.Places {
+	for i := range m.Permits {
 		w := newWriter(t, m, 1)
 		if !w.Record(0, &Event{ID: event.FirstUser}, stamp(nil, 100+uint32(i), 0, 20)) {
 			t.Fatal("an event is refused")
@@ -30,22 +30,22 @@ func owners(m *Mem) (n int) {
 	return n
 }
 
-// TestRunningWriterTakesOverPlace has one writer record while those that have all places stand
-// still, and then others in turn. Each gets a chunk of its own soon, and all events stay.
-func TestRunningWriterTakesOverPlace(t *testing.T) {
+// TestRunningWriterTakesOverPermit has one writer record while those that have all permits are
+// stopped, and then others in turn. Each gets a chunk of its own soon, and all events stay.
+func TestRunningWriterTakesOverPermit(t *testing.T) {
 	for _, policy := range []uint8{Loop, UntilFull} {
 		m := newMem(t, 1<<20, policy)
 		ctl := newWriter(t, m, 1)
 		ctl.Short()
 		m.Start(ctl, Event{})
-		ws := fillPlaces(t, m)
+		ws := fillPermits(t, m)
 		ws = append(ws, newWriter(t, m, 1), newWriter(t, m, 1), newWriter(t, m, 1))
 		next := make([]uint64, len(ws))
-		for i := range m.Places {
+		for i := range m.Permits {
 			next[i] = 1
 		}
 		for round := range 3 * len(ws) {
-			i := (m.Places + round*5) % len(ws)
+			i := (m.Permits + round*5) % len(ws)
 			w := ws[i]
 			for n := 0; w.shard(0).waited.Load() != 0 || n < 3; n++ {
 				if n > 3*lookAgain {
@@ -56,8 +56,8 @@ func TestRunningWriterTakesOverPlace(t *testing.T) {
 				}
 				next[i]++
 			}
-			if n := owners(m); n > m.Places {
-				t.Fatalf("%d owned chunks, for %d places", n, m.Places)
+			if n := owners(m); n > m.Permits {
+				t.Fatalf("%d owned chunks, for %d permits", n, m.Permits)
 			}
 		}
 		y := newTally(t, 200)
@@ -73,13 +73,13 @@ func TestRunningWriterTakesOverPlace(t *testing.T) {
 	}
 }
 
-// TestRunningWritersKeepPlaces checks that no writer takes over the place of one that records as often
-// as itself, or that stands still in the middle of an event.
-func TestRunningWritersKeepPlaces(t *testing.T) {
+// TestRunningWritersKeepPermits checks that no writer takes over the permit of one that records as often
+// as itself, or that is stopped in the middle of an event.
+func TestRunningWritersKeepPermits(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		m := newMem(t, 1<<20, Loop)
 		m.change(Running, 0)
-		ws := fillPlaces(t, m)
+		ws := fillPermits(t, m)
 		w := newWriter(t, m, 1)
 		if busy {
 			for i := range ws {
@@ -95,19 +95,19 @@ func TestRunningWritersKeepPlaces(t *testing.T) {
 			}
 		}
 		for i := range ws {
-			if p := ws[i].shard(0).place.Load(); p == 0 || m.h.placed[p-1].Load()>>32 != ws[i].shard(0).holder {
-				t.Errorf("busy %v: writer %d has lost its place", busy, i)
+			if p := ws[i].shard(0).permit.Load(); p == 0 || m.h.permitTable[p-1].Load()>>32 != ws[i].shard(0).id {
+				t.Errorf("busy %v: writer %d has lost its permit", busy, i)
 			}
 		}
 		if w.shard(0).waited.Load() == 0 {
-			t.Errorf("busy %v: the writer without a place does not wait for one", busy)
+			t.Errorf("busy %v: the writer without a permit does not wait for one", busy)
 		}
 	}
 }
 
-// TestShardsHavePlacesOfTheirOwn has a shard lose its place to another process and another shard of the
-// same writer get it. The first shard must not believe that the place is its own.
-func TestShardsHavePlacesOfTheirOwn(t *testing.T) {
+// TestShardsHavePermitsOfTheirOwn has a shard lose its permit to another process and another shard of the
+// same writer get it. The first shard must not believe that the permit is its own.
+func TestShardsHavePermitsOfTheirOwn(t *testing.T) {
 	m := newMem(t, 1<<20, Loop)
 	m.change(Running, 0)
 	w := newWriter(t, m, 2)
@@ -116,8 +116,8 @@ func TestShardsHavePlacesOfTheirOwn(t *testing.T) {
 	}
 	record(w, 0)
 	fillRest := func() {
-		for p := range m.Places {
-			m.h.placed[p].CompareAndSwap(0, 1000<<32)
+		for p := range m.Permits {
+			m.h.permitTable[p].CompareAndSwap(0, 1000<<32)
 		}
 	}
 	fillRest()
@@ -127,26 +127,26 @@ func TestShardsHavePlacesOfTheirOwn(t *testing.T) {
 	}
 	other.Close()
 	record(w, 1)
-	if w.shard(0).place.Load() != w.shard(1).place.Load() {
-		t.Fatal("the second shard has another place than the first had")
+	if w.shard(0).permit.Load() != w.shard(1).permit.Load() {
+		t.Fatal("the second shard has another permit than the first had")
 	}
 	for range 3 {
 		record(w, 0)
 	}
 	if n := owners(m); n != 1 {
-		t.Errorf("%d owned chunks in one place", n)
+		t.Errorf("%d owned chunks with one permit", n)
 	}
 }
 
-// crowdVictim prepares the kill-step variant in which the writer takes over a place.
-func crowdVictim(m *Mem, w *Writer, record func(size int) bool) {
-	for range m.Places {
+// takeOverVictim prepares the kill-step variant in which the writer takes over a permit.
+func takeOverVictim(m *Mem, w *Writer, record func(size int) bool) {
+	for range m.Permits {
 		slot, _ := m.TakeSlot(sys.SelfProc(), nil)
 		other, err := m.NewWriter(slot, sys.SelfProc().PID, 1)
 		if err != nil {
 			panic(err)
 		}
-		other.renew(other.shard(0), 100, 0) // an event of its own would disturb the account
+		other.exchange(other.shard(0), 100, 0) // an event of its own would disturb the account
 	}
 	for s := w.shard(0); s.waited.Load() != lookAgain || s.seen[0] == 0; {
 		record(16)

@@ -8,8 +8,8 @@ import (
 
 // The firmware of many machines sets the processor's counter back to zero when they wake from
 // sleep, and the kernel continues to use it. The ticks of a stream do not go back: they are ahead of
-// the counter by a shift in the header. A process that finds the counter far behind a tick that
-// the stream has seen changes the shift, so that ticks continue where they would be.
+// the counter by the tick offset, a word of the header. A process that finds the counter far behind a tick that
+// the stream has seen changes the offset, so that ticks continue where they would be.
 
 // farBehind is the lag, in ticks, from which on the counter counts as set back: the counters
 // of two processors never disagree by a second.
@@ -20,7 +20,7 @@ func (m *Mem) now() uint64 {
 	if m.Clock != ClockTicks {
 		return sys.Monotonic()
 	}
-	tick := sys.Ticks() + m.h.shift.Load()
+	tick := sys.Ticks() + m.h.tickOffset.Load()
 	if h := m.h.horizon.Load(); h > tick && h-tick > farBehind {
 		return m.resetTickOffset()
 	}
@@ -29,13 +29,13 @@ func (m *Mem) now() uint64 {
 
 // pair reads the stream's clock and CLOCK_MONOTONIC at one time.
 func (m *Mem) pair() (tick, mono uint64) {
-	m.now() // changes the shift if the counter was set back
+	m.now() // changes the offset if the counter was set back
 	if m.Clock != ClockTicks {
 		n := sys.Monotonic()
 		return n, n
 	}
 	tick, mono = sys.Pair()
-	return tick + m.h.shift.Load(), mono
+	return tick + m.h.tickOffset.Load(), mono
 }
 
 // behind returns the tick of an event at now that would be earlier than the one before it in its
@@ -51,22 +51,22 @@ func (w *Writer) behind(now, last uint64, own bool) uint64 {
 // rateTime is how long resetTickOffset measures the rate of the counter if the stream does not know it.
 const rateTime = 200 * time.Microsecond
 
-// shiftTries bounds how often other processes may be faster.
-const shiftTries = 100
+// casTries bounds how often other processes may be faster.
+const casTries = 100
 
-// resetTickOffset changes the shift because the counter was set back, and returns the stream's time.
+// resetTickOffset changes the offset because the counter was set back, and returns the stream's time.
 func (m *Mem) resetTickOffset() (tick uint64) {
-	for range shiftTries {
-		shift, horizon := m.h.shift.Load(), m.h.horizon.Load()
+	for range casTries {
+		offset, horizon := m.h.tickOffset.Load(), m.h.horizon.Load()
 		count, mono := sys.Pair()
-		if tick = count + shift; tick >= horizon || horizon-tick <= farBehind {
+		if tick = count + offset; tick >= horizon || horizon-tick <= farBehind {
 			return tick // another was faster
 		}
 		if !m.possible(horizon, mono) {
 			m.lowerHorizon(horizon, tick)
 			continue
 		}
-		if tick = max(horizon+1, m.tickOf(mono)); m.h.shift.CompareAndSwap(shift, tick-count) {
+		if tick = max(horizon+1, m.tickOf(mono)); m.h.tickOffset.CompareAndSwap(offset, tick-count) {
 			return tick
 		}
 	}

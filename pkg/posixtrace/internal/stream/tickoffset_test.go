@@ -12,7 +12,7 @@ import (
 
 // setBack changes a stream as if the counter had been set back by some hours, or, as on most
 // machines that wake, to nearly zero.
-func setBack(m *Mem, by uint64) { m.h.shift.Add(-by) }
+func setBack(m *Mem, by uint64) { m.h.tickOffset.Add(-by) }
 
 // After the counter was set back, events keep their order, are read without delay and have the right
 // time, whichever call notices first.
@@ -35,7 +35,7 @@ func counterSetBack(t *testing.T, first string, anchors bool, by uint64) {
 	m := newMem(t, 64<<10, Loop)
 	// A stream whose counter has run long enough to be set back.
 	m.Clock = ClockTicks
-	m.h.shift.Store(1 << 50)
+	m.h.tickOffset.Store(1 << 50)
 	m.h.nanchors.Store(0)
 	tick, mono := m.pair()
 	m.h.mono = mono

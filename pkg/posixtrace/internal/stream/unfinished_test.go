@@ -35,7 +35,7 @@ func TestTakenBackChunkIsAdopted(t *testing.T) {
 		return errPut
 	})
 	if err != errPut {
-		t.Fatalf("Drain = %v", err)
+		t.Fatalf("Flush = %v", err)
 	}
 	if _, _, ok := m.adopt(w.Slot(), owned, 0); !ok {
 		t.Errorf("no writer finds the chunk that the log has refused; %s", states(m))
@@ -118,11 +118,11 @@ func TestCloseEndsUnfinishedEvents(t *testing.T) {
 // closerVariants are processes that close the chunk of another writer, which goes on.
 var closerVariants = []stepVariant{{"close", UntilFull, 16, false, func(*Mem, *Writer, func(int) bool) {}, closeOther, ""}}
 
-// closeOther closes the first chunk that another writer owns, as a writer that needs its place does.
+// closeOther closes the first chunk that another writer owns, as a writer that needs its permit does.
 func closeOther(w *Writer, _ Event, _ []byte) bool {
 	for i := range w.m.Chunks {
 		if c := word(w.m, i); c.state() == owned && c.slot() != w.slot && !c.busy() {
-			return w.m.leavePartial(i, c)
+			return w.m.park(i, c)
 		}
 	}
 	return false
@@ -139,7 +139,7 @@ func TestCloserStoppedAtEachInstruction(t *testing.T) {
 	steps := 0
 	closerStopped(t, -1, 0, func(x *stepped) {
 		steps = x.steps
-		if f := runtime.FuncForPC(x.pc()); f != nil && strings.HasSuffix(f.Name(), ".leavePartialAged") {
+		if f := runtime.FuncForPC(x.pc()); f != nil && strings.HasSuffix(f.Name(), ".parkAged") {
 			at = append(at, steps)
 		}
 	})
@@ -190,9 +190,9 @@ func closerStopped(t *testing.T, at, how int, look func(*stepped)) {
 	}
 	adopt := func() *Writer {
 		if c := word(m, i); c.state() == owned {
-			m.leavePartial(i, c)
+			m.park(i, c)
 		}
-		m.onePartial() // the stopped process may be about to say so
+		m.setPartialHint() // the stopped process may be about to say so
 		y := newWriter(t, m, 1)
 		for word(m, i).state() == partial {
 			j, c, ok := m.adopt(y.Slot(), owned, 0)

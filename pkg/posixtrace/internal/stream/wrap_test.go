@@ -47,8 +47,8 @@ func growOld(m *Mem) {
 	h := m.h
 	h.state.Or(math.MaxUint64 - 3*stateGen + 1)
 	h.clears.Store(math.MaxUint32 - 1)
-	for i := range h.noRoom {
-		h.noRoom[i].lost.Store((1<<(64-genShift) - 2) << genShift)
+	for i := range h.lossAccounts {
+		h.lossAccounts[i].lost.Store((1<<(64-genShift) - 2) << genShift)
 	}
 	h.flushAsk.Store(math.MaxUint32 - 1)
 	h.flushDone.Store(math.MaxUint32 - 1)
@@ -356,8 +356,8 @@ func TestLossTotalSaturates(t *testing.T) {
 			m := newMem(t, 8<<10, policy)
 			w := newWriter(t, m, 1)
 			m.Start(w, Event{})
-			for i := range m.h.noRoom {
-				a := &m.h.noRoom[i]
+			for i := range m.h.lossAccounts {
+				a := &m.h.lossAccounts[i]
 				a.lost.Store(7<<genShift | maxLost - 5)
 				a.reported.Store(maxLost - 5)
 			}

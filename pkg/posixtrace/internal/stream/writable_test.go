@@ -7,19 +7,19 @@ import "testing"
 func checkWritable(t testing.TB, m *Mem) {
 	t.Helper()
 	entries := make([]int, m.Chunks)
-	for p := range m.Places {
-		v := m.h.placed[p].Load()
+	for p := range m.Permits {
+		v := m.h.permitTable[p].Load()
 		i := int(uint32(v)) - 1
 		if i < 0 || i >= m.Chunks {
 			continue
 		}
 		c := word(m, i)
-		if v&aside != 0 && c.state() == open && !m.registered(i) || c.state() == owned && c.slot() == holderSlot(v) {
+		if v&displaced != 0 && c.state() == open && !m.registered(i) || c.state() == owned && c.slot() == permitSlot(v) {
 			entries[i]++
 		}
 	}
-	for o := range m.Opens {
-		if v := m.h.opened[o].Load(); m.isOpenRef(v) && word(m, int(v-1)).state() == open {
+	for o := range m.OpenChunks {
+		if v := m.h.openTable[o].Load(); m.isOpenRef(v) && word(m, int(v-1)).state() == open {
 			entries[v-1]++
 		}
 	}

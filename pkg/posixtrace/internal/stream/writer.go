@@ -32,16 +32,16 @@ type Writer struct {
 	alone bool // see Alone
 	open  int  // of a writer that is alone: the open chunk of its last event, plus one
 
-	maps      *Maps                   // what the process has mapped; nil: no notes on that
-	mapsOnce  bool                    // a note for the whole stream will do
-	noted     atomic.Uint64           // the mappings of which the stream has a note
-	notedAt   atomic.Uint64           // how often the stream was cleared before
-	openNoted [maxOpens]atomic.Uint64 // by entry of the table of open chunks: see noteInOpen
+	maps      *Maps                        // what the process has mapped; nil: no notes on that
+	mapsOnce  bool                         // a note for the whole stream will do
+	noted     atomic.Uint64                // the mappings of which the stream has a note
+	notedAt   atomic.Uint64                // how often the stream was cleared before
+	openNoted [maxOpenChunks]atomic.Uint64 // by entry of the table of open chunks: see noteInOpen
 
 	// OnFull, if set, is called when a stream that does not overwrite has no
 	// room. It reports whether it has made some.
 	OnFull func() bool
-	// OnCrowded, if set, is called when more writers stand still in the middle of an event than
+	// OnCrowded, if set, is called when more writers are stopped in the middle of an event than
 	// the stream has room for. Some may be dead: OnCrowded may call Recover.
 	OnCrowded func()
 }
@@ -103,7 +103,7 @@ func (m *Mem) NewWriter(slot uint64, pid uint32, n int) (*Writer, error) {
 	for i := range p {
 		w.shard(i).tag.Store(noChunk)
 		w.shard(i).entry.Store(slot)
-		w.shard(i).holder = slot | uint64(i)<<slotBits
+		w.shard(i).id = slot | uint64(i)<<slotBits
 		w.shard(i).span = math.MaxUint64
 		w.shard(i).data = m.data // a hostile process may write a control word that matches
 	}
@@ -132,14 +132,14 @@ func (w *Writer) Slot() uint64 { return w.slot }
 // Wants reports whether Record would do anything with an event of type id, which must be valid.
 func (w *Writer) Wants(id event.ID) bool {
 	st := w.front.state.Load()
-	return st&(Running|Full|LogFull) != 0 && w.front.filter[st/second&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
+	return st&(Running|Full|LogFull) != 0 && w.front.filter[st/filterB&1][int(id>>6)&(event.SetWords-1)].Load()&(1<<(id&63)) == 0
 }
 
 // Owe announces that the writer has accepted an event of type id and will record it later, or has done so
 // (owing false). If the process dies in between, recovery counts the event as lost.
 func (w *Writer) Owe(id event.ID, owing bool) { w.m.setOwing(w.slot, owing && w.Wants(id)) }
 
-// Record is Append for an event as a whole.
+// Record appends an event as a whole.
 func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 	if e.Span.Key != 0 || e.Tick != 0 || !w.ticks {
 		return w.AppendEvent(hint, e, data, e.Span.Key != 0)
@@ -161,10 +161,10 @@ func (w *Writer) Record(hint int, e *Event, data []byte) bool {
 func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []byte) bool {
 	h := w.front
 	st := h.state.Load()
-	if st&(Running|Dead|turning) != Running {
+	if st&(Running|Dead|filterChange) != Running {
 		return w.appendRare(hint, id, who, addr, data)
 	}
-	if id-1 >= event.Max-1 || h.filter[st/second&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
+	if id-1 >= event.Max-1 || h.filter[st/filterB&1][id>>6&(event.Max/64-1)].Load()&(1<<(id&63)) != 0 {
 		return false
 	}
 	size := len(data)
@@ -185,7 +185,7 @@ func (w *Writer) Append(hint int, id event.ID, who, addr, ticks uint64, data []b
 	// has changed between its load and the busy bit, an event judged by the old state must not
 	// follow the change. If the tag has, this goroutine has waited for a processor, and the chunk went to others
 	// and came back, to another shard.
-	now := ticks + h.shift.Load()
+	now := ticks + h.tickOffset.Load()
 	delta := now - s.base
 	if now <= h.horizon.Load() || h.state.Load() != st || s.tag.Load() != tag ||
 		now < s.last || delta > math.MaxUint32 {
@@ -232,7 +232,7 @@ func (w *Writer) limit(id event.ID, n int) int {
 // refused is what Append does when the stream does not run. It returns false
 // when another try is worth it.
 func (w *Writer) refused(e *Event, st uint64, try int) bool {
-	if st&turning != 0 {
+	if st&filterChange != 0 {
 		w.m.fixFilterChange()
 		return false
 	}
@@ -256,12 +256,12 @@ func (w *Writer) freedSpace(try int) bool { return w.OnFull != nil && try < 16 &
 // slow is what Append does when the shard's chunk cannot take the event. done
 // is false when another try with the shard is worth it.
 func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, done bool) {
-	if s.crowded() {
+	if s.stillCrowded() {
 		return w.appendOpen(s, e, data, cut, try, nil)
 	}
 	if try > 8 || !s.lock.CompareAndSwap(0, 1) {
 		if w.alone {
-			w.leaveChunk(s) // later events must not come before this one
+			w.parkChunk(s) // later events must not come before this one
 		}
 		return w.appendOpen(s, e, data, cut, try, nil)
 	}
@@ -269,7 +269,7 @@ func (w *Writer) slow(s *shard, e *Event, data []byte, cut bool, try int) (ok, d
 	if e.Span.Key != 0 {
 		need += chunk.NoteSize
 	}
-	usable := w.renew(s, need, e.Tick)
+	usable := w.exchange(s, need, e.Tick)
 	s.lock.Store(0)
 	if usable {
 		return false, false
@@ -328,14 +328,14 @@ func (w *Writer) overrun(e *Event, st uint64) (done bool) {
 // closeTries bounds how often Close tries to leave a chunk that a hostile process keeps changing.
 const closeTries = 100
 
-// Close gives up the writer's chunks and places. No other method may be running.
+// Close gives up the writer's chunks and permits. No other method may be running.
 func (w *Writer) Close() {
 	for i := range w.mask + 1 {
 		s := w.shard(i)
-		w.leaveChunk(s)
-		if p := s.place.Load(); p != 0 {
-			q := &w.m.h.placed[p-1]
-			if v := q.Load(); v>>32 == s.holder {
+		w.parkChunk(s)
+		if p := s.permit.Load(); p != 0 {
+			q := &w.m.h.permitTable[p-1]
+			if v := q.Load(); v>>32 == s.id {
 				q.CompareAndSwap(v, 0)
 			}
 		}

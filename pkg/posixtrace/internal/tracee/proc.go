@@ -88,7 +88,7 @@ func InheritByName(p *Proc) error {
 	}
 	defer c.Release()
 	if !c.Mem.Inheritance || c.Dir.Path() != p.Dir.Path() || c.Dead() ||
-		c.Mem.BornTick() > p.Page.Proc().Start {
+		c.Mem.CreatedTick() > p.Page.Proc().Start {
 		return nil
 	}
 	if len(p.Page.Entries()) == 0 && p.Page.SetFamily(c.Mem.Family()) == nil {

@@ -113,7 +113,7 @@ func (t *Process) Open() (*Proc, error) {
 	return p, err
 }
 
-// OpenWithin is Open that retries for a while when another process has a lock: a trace point of another
+// OpenWithin opens, and retries for a while when another process has a lock: a trace point of another
 // goroutine does not wait for it meanwhile.
 func (t *Process) OpenWithin(wait time.Duration) (*Proc, error) {
 	p, err := t.Open()
@@ -177,7 +177,7 @@ func (t *Process) move() {
 	storeWord(page.Word())
 }
 
-// inherit is InheritByName with later retries if it fails.
+// inherit inherits by name, and retries later if that fails.
 func (t *Process) inherit(p *Proc) {
 	err := InheritByName(p)
 	if t.missed.byName = err != nil && transient(err); t.missed.byName {

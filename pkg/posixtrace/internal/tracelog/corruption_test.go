@@ -362,7 +362,7 @@ func (s *specimen) checkResume(t testing.TB, what string, log []byte) {
 	}
 }
 
-// checkFinished is check for a log that is finished and lacks something.
+// checkFinished checks a log that is finished and lacks something.
 func (s *specimen) checkFinished(t testing.TB, what string, log []byte, way string) {
 	rest := *s
 	rest.all = readAll(t, openFile(t, log))

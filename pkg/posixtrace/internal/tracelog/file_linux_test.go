@@ -92,11 +92,11 @@ func TestKeepBehindOldContents(t *testing.T) {
 	out, err := newSink(f, Append)
 	must(t, err)
 	s := out.(*positionalSink)
-	must(t, s.keep(4096))
+	must(t, s.preallocate(4096))
 	if s.kept != 0 {
 		t.Errorf("within the old contents space is kept up to %d", s.kept)
 	}
-	must(t, s.keep(old+4096))
+	must(t, s.preallocate(old+4096))
 	var st syscall.Stat_t
 	must(t, syscall.Fstat(int(f.Fd()), &st))
 	if s.kept < old+4096 || s.kept == math.MaxInt64 || st.Blocks*512 < 4096 || st.Size != old {

@@ -136,7 +136,7 @@ func summarize(cur *chunk.Cursor) (s Summary, err error) {
 	return s, err
 }
 
-// skim is summarize without types.
+// skim summarizes without types.
 func skim(cur *chunk.Cursor) (s Summary, err error) {
 	s.Sorted = true
 	var rec chunk.Record

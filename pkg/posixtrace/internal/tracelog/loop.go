@@ -8,8 +8,8 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 )
 
-// wipe empties a slot that was given up for events that could then not be written.
-func (w *Writer) wipe() error {
+// clearSlot empties a slot that was given up for events that could then not be written.
+func (w *Writer) clearSlot() error {
 	if !w.stale {
 		return nil
 	}
@@ -20,9 +20,9 @@ func (w *Writer) wipe() error {
 	return nil
 }
 
-// giveUp removes slot i, which is about to be overwritten, from the accounts: it is lost whether or
+// dropSlot removes slot i, which is about to be overwritten, from the accounts: it is lost whether or
 // not the write succeeds.
-func (w *Writer) giveUp(i int) *entry {
+func (w *Writer) dropSlot(i int) *entry {
 	for len(w.slots) <= i {
 		w.slots = append(w.slots, entry{})
 	}
@@ -52,9 +52,9 @@ type filling struct {
 // minRoom is the room in a slot from which on a chunk is split.
 const minRoom = 96
 
-// join writes a chunk behind those in the slot that is being filled, as far as there is room, and
+// fillSlot writes a chunk behind those in the slot that is being filled, as far as there is room, and
 // the rest into the next slot, over the oldest.
-func (w *Writer) join(b *EventsBlock, sum *Summary) error {
+func (w *Writer) fillSlot(b *EventsBlock, sum *Summary) error {
 	lead := b.lead(sum, b.Base)
 	room := w.super.slotRoom() - len(w.fill.payload) - len(lead)
 	p := w.withoutNotes(b.Payload, sum)
@@ -77,21 +77,21 @@ func (w *Writer) join(b *EventsBlock, sum *Summary) error {
 		if err != nil || tail.Count == 0 || head.Count+tail.Count != sum.Count || len(rest) > chunk.Align(int(w.super.ChunkSize)) {
 			break
 		}
-		return w.joinSplit(b, &head, lead, p[:n], &tail, b.lead(&tail, base), rest)
+		return w.fillSplit(b, &head, lead, p[:n], &tail, b.lead(&tail, base), rest)
 	}
 	if w.repeatsMaps() {
 		p = b.Payload
 	}
-	return w.begin(b, sum, lead, p)
+	return w.startSlot(b, sum, lead, p)
 }
 
-// joinSplit writes the two parts of a chunk. If the second fails, the first no longer counts.
-func (w *Writer) joinSplit(b *EventsBlock, head *Summary, lead, first []byte, tail *Summary, lead2, rest []byte) error {
+// fillSplit writes the two parts of a chunk. If the second fails, the first no longer counts.
+func (w *Writer) fillSplit(b *EventsBlock, head *Summary, lead, first []byte, tail *Summary, lead2, rest []byte) error {
 	fill, old := w.fill, w.slots[w.fill.slot]
 	if err := w.grow(b, head, lead, first, continues); err != nil {
 		return err
 	}
-	err := w.begin(b, tail, lead2, rest)
+	err := w.startSlot(b, tail, lead2, rest)
 	if err != nil {
 		gone := w.totals
 		w.slots[fill.slot] = old
@@ -117,7 +117,7 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 	all := append(append(f.payload, lead...), payload...)
 	f.payload = all[:end] // but keep the memory
 	if err := w.out.put(at+slotHead+int64(end), all[end:], nil); err != nil {
-		return w.failed(err)
+		return w.slotFailed(err)
 	}
 	if f.synced && f.syncedSide == f.side {
 		// Sync keeps an error for the next caller that asks for the log to be on its
@@ -130,7 +130,7 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 	w.enter(&s, b, sum, len(all)-end)
 	raw := w.slotHeader(&s, all, f.first, flags)
 	if err := w.out.put(at+int64(f.side)*headerSize, raw[:], nil); err != nil {
-		return w.failed(err)
+		return w.slotFailed(err)
 	}
 	w.slots[f.slot] = s
 	w.noteMaps(all[end:], sum)
@@ -141,17 +141,17 @@ func (w *Writer) grow(b *EventsBlock, sum *Summary, lead, payload []byte, flags 
 	return nil
 }
 
-// begin writes a chunk into the next slot, over the oldest.
-func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error {
+// startSlot writes a chunk into the next slot, over the oldest.
+func (w *Writer) startSlot(b *EventsBlock, sum *Summary, lead, payload []byte) error {
 	at := w.super.slotAt(w.nextSlot)
-	w.giveUp(w.nextSlot)
+	w.dropSlot(w.nextSlot)
 	if w.repeatsMaps() {
 		w.noted = w.noted[:0]
 	}
 	w.spare = append(append(w.spare[:0], lead...), payload...)
 	all := w.spare
 	if err := w.out.put(at+slotHead, all, nil); err != nil {
-		return w.failed(err)
+		return w.slotFailed(err)
 	}
 	s := entry{Off: at, Seq: w.seq, Min: sum.Min, Max: sum.Max, Count: uint32(sum.Count), Kind: KindEvents}
 	w.enter(&s, b, sum, len(all))
@@ -160,7 +160,7 @@ func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error
 	var raw [2 * headerSize]byte
 	copy(raw[headerSize:], w.slotHeader(&s, all, w.seq, 0)[:])
 	if err := w.out.put(at, raw[:], nil); err != nil {
-		return w.failed(err)
+		return w.slotFailed(err)
 	}
 	w.slots[w.nextSlot] = s
 	w.totals.Blocks++
@@ -174,10 +174,10 @@ func (w *Writer) begin(b *EventsBlock, sum *Summary, lead, payload []byte) error
 	return nil
 }
 
-// failed is called when a slot could not be written. Its header, or that of the first part of a
+// slotFailed is called when a slot could not be written. Its header, or that of the first part of a
 // chunk, may have been written nevertheless: neither its sequence number nor the one that would
 // confirm it is used again.
-func (w *Writer) failed(err error) error {
+func (w *Writer) slotFailed(err error) error {
 	w.seq += 2
 	return fmt.Errorf("log: write events: %w", err)
 }

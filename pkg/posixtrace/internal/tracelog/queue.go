@@ -49,7 +49,7 @@ func (w *Writer) Space(n int) []byte {
 	return nil
 }
 
-// Queue is Events for a block whose payload lies in memory that Space has just returned. If queued is
+// Queue writes a block of events whose payload lies in memory that Space has just returned. If queued is
 // true, the block is in the log only when Commit has written it.
 func (w *Writer) Queue(b EventsBlock) (queued bool, err error) {
 	n := w.queue.all()
@@ -71,7 +71,7 @@ func (w *Writer) Commit() (n int, err error) {
 	return n, err
 }
 
-// Discard is Commit that writes nothing.
+// Discard drops what Commit would write.
 func (w *Writer) Discard() (n int) {
 	q := &w.queue
 	q.buf, q.blocks = q.buf[:0], q.blocks[:0]
@@ -89,7 +89,7 @@ func (w *Writer) enqueue(h *header, payload []byte, types *Coarse) {
 	q.blocks = append(q.blocks, queued{*h, *types})
 }
 
-// commit is Commit for the writer itself.
+// commit commits on behalf of the writer itself.
 func (w *Writer) commit() error {
 	q := &w.queue
 	if len(q.blocks) == 0 {
@@ -97,7 +97,7 @@ func (w *Writer) commit() error {
 	}
 	buf, blocks := q.buf, q.blocks
 	q.buf, q.blocks = buf[:0], blocks[:0]
-	err := w.keepEnd(len(buf))
+	err := w.preallocateEnd(len(buf))
 	if err == nil {
 		if err = w.out.(extender).extend(w.pos, buf); err != nil {
 			err = fmt.Errorf("log: write %v: %w", KindEvents, err)
@@ -108,7 +108,7 @@ func (w *Writer) commit() error {
 		size := b.h.size()
 		if err != nil {
 			// There may be room for some of them. The caller reports the failure even if there is for all.
-			if err := w.keepEnd(int(size)); err != nil {
+			if err := w.preallocateEnd(int(size)); err != nil {
 				return err
 			}
 			if err := w.out.put(w.pos, buf[:headerSize], buf[headerSize:size]); err != nil {

@@ -32,7 +32,7 @@ func (r *Reader) Select(minTick, maxTick uint64, types *event.Set) error {
 // event.
 func (s *selection) overlaps(min, max uint64) bool { return max >= s.min && min <= s.max }
 
-// wants is overlaps that knows the types, too.
+// wants reports whether a block may have selected events, by time and by type.
 func (s *selection) wants(min, max uint64, types *Coarse) bool {
 	return s.overlaps(min, max) && (s.types == nil || types.overlaps(&s.coarse))
 }

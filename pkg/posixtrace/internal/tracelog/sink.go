@@ -18,7 +18,7 @@ type sink interface {
 	put(off int64, head, payload []byte) error
 	truncate(size int64) error
 	reserve(size int64) error
-	keep(end int64) error
+	preallocate(end int64) error
 	sync() error
 	seekable() bool // put goes anywhere, truncate works
 }
@@ -176,9 +176,9 @@ func (s *positionalSink) reserve(size int64) error {
 	return nil
 }
 
-// keep allocates space up to end if the file system can, beyond the length of the file. Only a lack of
+// preallocate allocates space up to end if the file system can, beyond the length of the file. Only a lack of
 // space is an error.
-func (s *positionalSink) keep(end int64) error {
+func (s *positionalSink) preallocate(end int64) error {
 	from := max(s.kept, s.end)
 	if s.raw == nil || end <= from {
 		return nil
@@ -237,7 +237,7 @@ func (s *appendSink) extend(off int64, blocks []byte) error {
 
 func (s *appendSink) truncate(size int64) error { return s.f.Truncate(size) }
 func (s *appendSink) reserve(int64) error       { return nil }
-func (s *appendSink) keep(int64) error          { return nil }
+func (s *appendSink) preallocate(int64) error   { return nil }
 func (s *appendSink) sync() error               { return s.f.Sync() }
 func (s *appendSink) seekable() bool            { return true }
 
@@ -285,11 +285,11 @@ func (s *pipeSink) put(_ int64, head, payload []byte) error {
 	return err
 }
 
-func (s *pipeSink) truncate(int64) error { return nil }
-func (s *pipeSink) reserve(int64) error  { return nil }
-func (s *pipeSink) keep(int64) error     { return nil }
-func (s *pipeSink) sync() error          { return nil }
-func (s *pipeSink) seekable() bool       { return false }
+func (s *pipeSink) truncate(int64) error    { return nil }
+func (s *pipeSink) reserve(int64) error     { return nil }
+func (s *pipeSink) preallocate(int64) error { return nil }
+func (s *pipeSink) sync() error             { return nil }
+func (s *pipeSink) seekable() bool          { return false }
 
 // together returns head and payload as one if they are small, else head.
 func together(head, payload []byte) []byte {

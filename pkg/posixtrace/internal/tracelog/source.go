@@ -121,7 +121,7 @@ func (f *fileBlocks) read(d *blockRef, buf []byte) (h header, p []byte, err erro
 	return h, p, err
 }
 
-// endCopies is takeTypes for a log in a file.
+// endCopies takes the types of a log in a file.
 func (f *fileBlocks) endCopies() error {
 	r := f.r
 	if r.sealed && r.super.LogFullPolicy == Loop && !f.b.copies.whole() {

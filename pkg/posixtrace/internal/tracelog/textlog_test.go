@@ -51,10 +51,10 @@ func (m *memory) truncate(size int64) error {
 	return nil
 }
 
-func (m *memory) reserve(int64) error { return nil }
-func (m *memory) keep(int64) error    { return nil }
-func (m *memory) sync() error         { return nil }
-func (m *memory) seekable() bool      { return true }
+func (m *memory) reserve(int64) error     { return nil }
+func (m *memory) preallocate(int64) error { return nil }
+func (m *memory) sync() error             { return nil }
+func (m *memory) seekable() bool          { return true }
 
 // at resolves an offset, or B+N.
 func (m *memory) at(s string) (int64, error) {

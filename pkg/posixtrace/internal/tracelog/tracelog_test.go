@@ -320,7 +320,7 @@ type nowhere struct{}
 func (nowhere) put(int64, []byte, []byte) error { return nil }
 func (nowhere) truncate(int64) error            { return nil }
 func (nowhere) reserve(int64) error             { return nil }
-func (nowhere) keep(int64) error                { return nil }
+func (nowhere) preallocate(int64) error         { return nil }
 func (nowhere) sync() error                     { return nil }
 func (nowhere) seekable() bool                  { return true }
 

@@ -79,7 +79,7 @@ func Create(f *os.File, super *Super) (*Writer, error) {
 	return create(out, super)
 }
 
-// Replace is Create for a file whose contents go. The file never is without a log: if the process is
+// Replace creates a log in a file whose contents go. The file never is without a log: if the process is
 // killed meanwhile, the file has the old contents, or the log and perhaps a rest of the old contents,
 // which no longer count.
 func Replace(f *os.File, super *Super) (*Writer, error) {
@@ -220,7 +220,7 @@ func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
 		}
 	}
 	at := w.pos
-	if err := w.keepEnd(headerSize + len(payload)); err != nil {
+	if err := w.preallocateEnd(headerSize + len(payload)); err != nil {
 		return err
 	}
 	if err := w.write(at, h, payload); err != nil {
@@ -237,14 +237,14 @@ func (w *Writer) append(h *header, payload []byte, types *Coarse) error {
 // and clock anchors.
 const endSize = 8 << 10
 
-// keepEnd allocates space for n bytes more and for the end of the log behind them. On a full disk, a log
+// preallocateEnd allocates space for n bytes more and for the end of the log behind them. On a full disk, a log
 // without end would not say how many events it lacks.
-func (w *Writer) keepEnd(n int) error {
+func (w *Writer) preallocateEnd(n int) error {
 	if w.ending || w.super.LogFullPolicy == Loop {
 		return nil
 	}
 	index := (len(w.index) + len(w.queue.blocks) + 1) * entrySize
-	if err := w.out.keep(w.pos + int64(n) + int64(index) + endSize); err != nil {
+	if err := w.out.preallocate(w.pos + int64(n) + int64(index) + endSize); err != nil {
 		return fmt.Errorf("log: %w", err)
 	}
 	return nil
@@ -296,7 +296,7 @@ func (w *Writer) Seal(s Status, sync bool) error {
 		return err
 	}
 	if !w.sealing {
-		if err := w.wipe(); err != nil {
+		if err := w.clearSlot(); err != nil {
 			return err
 		}
 		w.sealing = true

@@ -69,7 +69,7 @@ func (w *Writer) events(b *EventsBlock, later bool) error {
 		return err
 	}
 	if w.super.LogFullPolicy == Loop {
-		return cmp.Or(w.join(b, &sum), malformed)
+		return cmp.Or(w.fillSlot(b, &sum), malformed)
 	}
 	if w.super.LogFullPolicy == UntilFull {
 		used := w.used + w.queue.bytes() + uint64(len(b.Payload))

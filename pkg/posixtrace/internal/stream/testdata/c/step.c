@@ -62,8 +62,8 @@ static uint64_t overwritten(struct pxt_mem *m)
 /* Whether an open chunk has room for an event with so much data. */
 static bool open_room(struct pxt_mem *m, uint32_t size)
 {
-	for (uint32_t o = 0; o < m->opens; o++) {
-		uint64_t v = pxt_load(&m->h->opened[o]);
+	for (uint32_t o = 0; o < m->open_chunks; o++) {
+		uint64_t v = pxt_load(&m->h->openTable[o]);
 		if (pxt_is_ref(m, v) && pxt_off(pxt_load(&m->desc[v - 1].ctl)) + PXT_CK_FullSize + size <= m->chunk_size)
 			return true;
 	}
@@ -124,13 +124,13 @@ static void to_lost(struct pxt_writer *w)
 		;
 }
 
-/* Other writers have all places and do not run. */
+/* Other writers have all permits and do not run. */
 static void to_take_over(struct pxt_writer *w)
 {
 	struct pxt_shard *s = w->shards;
-	for (uint32_t p = 0; p < mem.places; p++) {
+	for (uint32_t p = 0; p < mem.permits; p++) {
 		struct pxt_writer *other = new_writer(1);
-		pxt_renew(other, other->shards, 100); /* an event of its own would disturb the account */
+		pxt_exchange(other, other->shards, 100); /* an event of its own would disturb the account */
 	}
 	while (pxt_load(&s->waited) != PXT_lookAgain || s->seen[0] == 0)
 		one(w);

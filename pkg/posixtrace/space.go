@@ -113,8 +113,8 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// noRoom turns the error of a full file system into ENOMEM: the trace directory lies in memory.
-func noRoom(d *registry.Dir, size int64, err error) error {
+// noSpace turns the error of a full file system into ENOMEM: the trace directory lies in memory.
+func noSpace(d *registry.Dir, size int64, err error) error {
 	switch {
 	case full(err):
 		return roomError(fmt.Sprintf("no room for a stream of %d bytes in %s", size, d.Path()))

@@ -283,8 +283,10 @@ TEST(CRE_13, "posix_trace_create/EAGAIN")
 	OK(posix_trace_shutdown(plain));
 	CHECK(drain(full).n > 0);
 
-	if (!choices) /* of how many streams one process may have */
+	if (!choices) { /* of how many streams one process may have */
+		kill(pid, SIGKILL);
 		return;
+	}
 	/* No more than 64, of all controllers together; those of a dead one do not count. */
 	SAME(ask(other, "many %d 10", (int)pid), "10 0");
 	for (int i = 0; i < 54; i++)

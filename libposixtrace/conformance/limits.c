@@ -542,8 +542,10 @@ TEST(LIM_22, "EBADF,EINVAL")
 	ERR(posix_trace_set_filter(s, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
 	ERR(posix_trace_create_withlog(0, NULL, -1, &trid), EBADF);
 	ERR(posix_trace_open(-1, &trid), EBADF);
-	if (!choices) /* of how many streams one process may have */
+	if (!choices) { /* of how many streams one process may have */
+		kill(pid, SIGKILL);
 		return;
+	}
 	/* An invalid value is reported before a limit. */
 	for (int i = 0; i < 64; i++)
 		STREAM(.pid = pid, .size = 1);

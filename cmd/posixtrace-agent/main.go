@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/agent"
-	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced"
+	_ "github.com/posixtrace/posixtrace/cmd/internal/startup/original"
 )
 
 func main() { os.Exit(agent.Main(os.Args)) }

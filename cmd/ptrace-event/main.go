@@ -8,8 +8,8 @@ package main
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
-	_ "github.com/posixtrace/posixtrace/cmd/internal/idle"  // before all else is initialized
-	_ "github.com/posixtrace/posixtrace/cmd/internal/plain" // before the rest is initialized
+	_ "github.com/posixtrace/posixtrace/cmd/internal/startup/idle"  // before all else is initialized
+	_ "github.com/posixtrace/posixtrace/cmd/internal/startup/plain" // before the rest is initialized
 )
 
 func main() {

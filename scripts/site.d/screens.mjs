@@ -4,7 +4,7 @@
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { launch } from "../../cmd/internal/report/browser/chromium.mjs";
+import { launch } from "../../cmd/internal/format/report/browser/chromium.mjs";
 
 const [site, pictures] = process.argv.slice(2);
 const axe = fs.readFileSync(createRequire(path.resolve("package.json")).resolve("axe-core/axe.min.js"), "utf8");

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 )
 
 // formerVar names the agent that this one replaces, if that has been killed.
@@ -40,9 +40,9 @@ func awaitFormer() {
 
 // endingAgent reports whether a process is an agent without memory.
 func endingAgent(pid int) bool {
-	theirs, _ := process.Read(pid, "comm")
-	ours, err := process.Read(os.Getpid(), "comm")
+	theirs, _ := procfs.Read(pid, "comm")
+	ours, err := procfs.Read(os.Getpid(), "comm")
 	const vsize = 23 - 3
-	f := process.StatFields(pid)
+	f := procfs.StatFields(pid)
 	return err == nil && bytes.Equal(theirs, ours) && len(f) > vsize && f[vsize] == "0"
 }

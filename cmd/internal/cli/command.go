@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	_ "github.com/posixtrace/posixtrace/cmd/internal/untraced" // commands rarely record
+	_ "github.com/posixtrace/posixtrace/cmd/internal/startup/original" // commands rarely record
 )
 
 // Command is one of the eight programs.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 )
 
 // Env is the environment in which a command runs.

@@ -1,6 +1,6 @@
 package cli
 
-import "github.com/posixtrace/posixtrace/cmd/internal/escape"
+import "github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 
 // Guard makes w escape what a CI system would take for a command in untrusted text. lines is set if lines
 // may begin with such text. w must be empty.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
 )

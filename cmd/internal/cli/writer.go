@@ -6,7 +6,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 )
 
 const WriterSize = 64 << 10

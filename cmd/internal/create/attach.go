@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -40,7 +40,7 @@ func (p *plan) attach(prog string, s *posixtrace.Stream, path string) (notes []s
 		notes = append(notes, text)
 	})
 	if err != nil {
-		return nil, creation.AttachFault(p.target.PID, err)
+		return nil, newstream.AttachFault(p.target.PID, err)
 	}
 	p.tracer.Staged()
 	cfg := tracer.Config{
@@ -56,7 +56,7 @@ func (p *plan) attach(prog string, s *posixtrace.Stream, path string) (notes []s
 	}
 	if err != nil {
 		p.tracer.Release()
-		return nil, creation.AttachFault(p.target.PID, err)
+		return nil, newstream.AttachFault(p.target.PID, err)
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -9,16 +9,14 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/spool"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -52,13 +50,13 @@ Examples: eval "$(ptrace-create --export -s ci)"
 var options = slices.Concat([]cli.Option{
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the calling script)"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...", Needs: cli.Need{AnyOf: []string{"pid"}, Text: "--events needs --pid"}},
-	creation.DecodeOption,
-	creation.StackOption,
-}, creation.LogOptions, []cli.Option{
+	newstream.DecodeOption,
+	newstream.StackOption,
+}, newstream.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
 	{Short: 's', Long: "start", Help: "start recording at once"},
-}, patterns.Options, creation.SizeOptions, []cli.Option{
+}, redact.PatternOptions, newstream.SizeOptions, []cli.Option{
 	{Long: "export", Help: "print code that exports PTRACE_STREAM, for eval"},
 	{Long: "foreground", Help: "stay, and shut the stream down on INT or TERM"},
 	{Long: "keeper", Arg: "PROCESS", Hidden: true},
@@ -67,7 +65,7 @@ var options = slices.Concat([]cli.Option{
 
 // plan is a parsed command line of ptrace-create.
 type plan struct {
-	target     process.Process
+	target     procfs.Process
 	attr       posixtrace.Attr
 	filter     []posixtrace.FilterOp
 	log        string
@@ -84,16 +82,16 @@ type plan struct {
 func newPlan(env *cli.Env, args *cli.Args) (_ *plan, err error) {
 	var set *redact.Set
 	if !args.Has("keeper") { // which receives them
-		if set, err = patterns.Read(env, args); err != nil {
+		if set, err = redact.ReadPatterns(env, args); err != nil {
 			return nil, err
 		}
 	}
 	log := args.Value("log")
-	attr, err := creation.Attributes(args, log != "")
+	attr, err := newstream.Attributes(args, log != "")
 	if err != nil {
 		return nil, err
 	}
-	filter, err := creation.Filter(args)
+	filter, err := newstream.Filter(args)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +116,8 @@ func newPlan(env *cli.Env, args *cli.Args) (_ *plan, err error) {
 		}
 	}
 	if args.Has("events") {
-		if p.trace, _, err = creation.Events(args); err == nil {
-			err = creation.Attachable(args, &p.trace)
+		if p.trace, _, err = newstream.Events(args); err == nil {
+			err = newstream.Attachable(args, &p.trace)
 		}
 		if err != nil {
 			return nil, err
@@ -132,7 +130,7 @@ func newPlan(env *cli.Env, args *cli.Args) (_ *plan, err error) {
 		return nil, cli.Usagef("a log cannot be written to standard output; to read it while it is written: -o >(ptrace-dump -j -)")
 	}
 	if v, ok := args.Lookup("keeper"); ok {
-		if p.target, err = process.Parse(v); err != nil {
+		if p.target, err = procfs.Parse(v); err != nil {
 			return p, errKeeperOnly
 		}
 		return p, p.receivePatterns(args)
@@ -143,14 +141,14 @@ func newPlan(env *cli.Env, args *cli.Args) (_ *plan, err error) {
 		return nil, err
 	}
 	if pid == 0 {
-		pid = process.Script()
+		pid = procfs.Script()
 	}
 	if p.trace.Any() {
-		if err := creation.CheckAttach(pid); err != nil {
+		if err := newstream.CheckAttach(pid); err != nil {
 			return nil, err
 		}
 	}
-	p.target, err = process.Identify(pid)
+	p.target, err = procfs.Identify(pid)
 	return p, err
 }
 
@@ -166,7 +164,7 @@ func create(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	p.conceal(env)
-	if err := creation.CheckNameFree(p.attr.Name); err != nil {
+	if err := newstream.CheckNameFree(p.attr.Name); err != nil {
 		return err
 	}
 	if p.log != "" && !p.foreground {
@@ -189,7 +187,7 @@ func create(env *cli.Env, args *cli.Args) error {
 	caught := catchSignals(p.foreground)
 	var s *posixtrace.Stream
 	var made made
-	signals.Waiting(caught, func() { s, made, err = p.create(env, log) }, log.Discard)
+	cli.Waiting(caught, func() { s, made, err = p.create(env, log) }, log.Discard)
 	if err != nil {
 		log.Discard()
 		return err
@@ -239,7 +237,7 @@ func (p *plan) createNamed(log *logfile.File) (*posixtrace.Stream, error) {
 	if base == "" {
 		base = p.redact.String(p.target.Command())
 	}
-	base = creation.NameFor(base)
+	base = newstream.NameFor(base)
 	for n := 1; ; n++ {
 		// A stream may outlive its process, so the name may be taken although the pid is free.
 		if p.attr.Name = base; n > 1 {
@@ -272,7 +270,7 @@ func (p *plan) configure(env *cli.Env, s *posixtrace.Stream, log *logfile.File) 
 		return m, syscall.ESRCH
 	}
 	if len(p.filter) > 0 {
-		if err := eventset.Filter(s, p.redact.FilterOps(p.filter)); err != nil {
+		if err := selection.Filter(s, p.redact.FilterOps(p.filter)); err != nil {
 			return m, err
 		}
 	}
@@ -305,7 +303,7 @@ func (p *plan) configure(env *cli.Env, s *posixtrace.Stream, log *logfile.File) 
 	if p.export && spoolPath != "" && p.start {
 		spool.Mark(spoolPath) // a shell with a coarse clock may date its first event before the START
 	}
-	m = made{info.Name, info.Path, append(creation.RoomNotes(s, &p.attr), notes...)}
+	m = made{info.Name, info.Path, append(newstream.RoomNotes(s, &p.attr), notes...)}
 	return m, log.Begin(s)
 }
 
@@ -316,13 +314,13 @@ func (p *plan) explain(err error) error {
 	case errors.As(err, &fault):
 		return fault
 	case p.trace.Any() && errors.Is(err, syscall.EPERM):
-		return creation.AttachFault(p.target.PID, err)
+		return newstream.AttachFault(p.target.PID, err)
 	case errors.Is(err, posixtrace.ErrDirectory):
 		return cli.AsFault(err)
 	case errors.Is(err, syscall.ESRCH):
 		return cli.Failf("process %d: %s", p.target.PID, cli.Strerror(syscall.ESRCH))
 	case errors.Is(err, syscall.EEXIST):
-		return creation.NameInUse(p.attr.Name)
+		return newstream.NameInUse(p.attr.Name)
 	case errors.Is(err, syscall.ESTALE):
 		return cli.WithHint(cli.Failf("process %d: the trace directory was removed while it ran", p.target.PID), "start it again to trace it")
 	case errors.Is(err, syscall.EPERM):

@@ -12,12 +12,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -139,7 +138,7 @@ func keep(env *cli.Env, args *cli.Args) error {
 	log.Held = err == nil && fi.Mode().IsRegular()
 	var s *posixtrace.Stream
 	var m made
-	signals.Waiting(caught, func() { s, m, err = p.create(env, log) }, func() {})
+	cli.Waiting(caught, func() { s, m, err = p.create(env, log) }, func() {})
 	if err != nil {
 		return fail(err)
 	}
@@ -203,7 +202,7 @@ func (p *plan) keepAlive(s *posixtrace.Stream, signals <-chan os.Signal) error {
 var pidfdOpen = unix.PidfdOpen
 
 // awaitEnd returns a channel that is closed when the process has ended.
-func awaitEnd(p process.Process) <-chan struct{} {
+func awaitEnd(p procfs.Process) <-chan struct{} {
 	ended := make(chan struct{})
 	fd, err := pidfdOpen(p.PID, 0)
 	go func() {

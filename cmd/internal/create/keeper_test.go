@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/script/leaderless"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/script/testdata/leaderless"
 )
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 // A keeper does not mistake a process whose main thread has ended for one that has ended.
 func TestAwaitEndOfLeaderless(t *testing.T) {
 	pid, end := leaderless.Start(t)
-	p, err := process.Identify(pid)
+	p, err := procfs.Identify(pid)
 	if err != nil {
 		t.Fatal(err)
 	}

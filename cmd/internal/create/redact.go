@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
@@ -22,7 +22,7 @@ func (p *plan) conceal(env *cli.Env) {
 		return
 	}
 	env.Conceal = p.redact.String
-	p.name = creation.Conceal(&p.attr, p.redact.String)
+	p.name = newstream.Conceal(&p.attr, p.redact.String)
 	tool.RewriteCommandLine(p.redact.CommandLine)
 }
 

@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/table"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/status"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -165,9 +163,9 @@ func showStatus(env *cli.Env, args *cli.Args, s *posixtrace.Stream) error {
 	f.Add("log", info.LogPath)
 	f.Add("create_time", info.CreateTime)
 	f.Add("stale", info.Stale)
-	f = status.Fields(f, st)
+	f = output.StatusFields(f, st)
 	f.Add("missed", st.Missed)
-	f.Add("missed_error", status.MissedText(st.MissedError))
+	f.Add("missed_error", output.MissedText(st.MissedError))
 	if n, ok := redact.Count(info.Path); ok {
 		f.Add("redacted", n)
 	}
@@ -191,7 +189,7 @@ func listStreams(env *cli.Env, args *cli.Args) error {
 		}
 	}
 	var b []byte
-	t := table.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []table.Align{table.Left, table.Right}}
+	t := output.Table{Header: []string{"name", "pid", "status", "full", "log"}, Align: []output.Align{output.Left, output.Right}}
 	for _, s := range list {
 		if args.Has("stale") && !s.Stale {
 			continue

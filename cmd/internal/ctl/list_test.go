@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/threads"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -22,7 +22,7 @@ func TestStateOfStream(t *testing.T) {
 
 // A thread that is in no system call has no call, no arguments and no time in it.
 func TestThreadAsJSON(t *testing.T) {
-	th := &threads.Thread{TID: 8, Name: "a\"b", State: "running", Wait: "futex", Hidden: errors.New("why")}
+	th := &tracer.Thread{TID: 8, Name: "a\"b", State: "running", Wait: "futex", Hidden: errors.New("why")}
 	var got map[string]any
 	if err := json.Unmarshal(appendThreadJSON(nil, 7, th), &got); err != nil {
 		t.Fatal(err)

@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/table"
-	"github.com/posixtrace/posixtrace/cmd/internal/threads"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -24,7 +22,7 @@ func showThreads(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return err
 	}
-	list, err := threads.Of(pid)
+	list, err := tracer.ThreadsOf(pid)
 	if err != nil {
 		return cli.Failf("process %d: %s", pid, cli.Reason(err))
 	}
@@ -60,7 +58,7 @@ func noteHidden(env *cli.Env, pid int, err error) {
 }
 
 // call returns the system call that a thread is in: its name and its arguments.
-func call(t *threads.Thread) (name string, list []posixtrace.SyscallArg) {
+func call(t *tracer.Thread) (name string, list []posixtrace.SyscallArg) {
 	if !t.InCall {
 		return "", nil
 	}
@@ -73,7 +71,7 @@ func call(t *threads.Thread) (name string, list []posixtrace.SyscallArg) {
 
 // within returns how long a thread has been in its system call. ok is false unless a tracer saw the
 // thread enter it.
-func within(t *threads.Thread) (d time.Duration, ok bool) {
+func within(t *tracer.Thread) (d time.Duration, ok bool) {
 	if !t.InCall {
 		return 0, false
 	}
@@ -81,8 +79,8 @@ func within(t *threads.Thread) (d time.Duration, ok bool) {
 	return max(time.Since(at), 0), ok
 }
 
-func appendThreadTable(b []byte, list []threads.Thread) []byte {
-	t := table.Table{Header: []string{"tid", "name", "state", "for", "doing"}, Align: []table.Align{table.Right, table.Left, table.Left, table.Right}, Escaped: true}
+func appendThreadTable(b []byte, list []tracer.Thread) []byte {
+	t := output.Table{Header: []string{"tid", "name", "state", "for", "doing"}, Align: []output.Align{output.Right, output.Left, output.Left, output.Right}, Escaped: true}
 	for i := range list {
 		th := &list[i]
 		doing := ""
@@ -100,7 +98,7 @@ func appendThreadTable(b []byte, list []threads.Thread) []byte {
 	return t.Append(b)
 }
 
-func appendThreadJSON(b []byte, pid int, th *threads.Thread) []byte {
+func appendThreadJSON(b []byte, pid int, th *tracer.Thread) []byte {
 	name, list := call(th)
 	args := []string{}
 	for _, a := range list {

@@ -6,9 +6,9 @@
 package diff
 
 import (
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 )
 
 func diff(env *cli.Env, args *cli.Args) error {

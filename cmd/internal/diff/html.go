@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/report"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/report"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -1,8 +1,8 @@
 package diff
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
 // appendJSON appends a line for each run, for each difference, and for the result.

@@ -2,9 +2,9 @@ package diff
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
+	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 )
 
 // room is what the rows of the markdown may use. The lines around them are far smaller than the rest.

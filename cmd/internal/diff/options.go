@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 )
 
 // Command is ptrace-diff.
@@ -67,7 +67,7 @@ type options struct {
 	logs [2][]string // of each side
 	form form
 	top  int // differences to show: all, shown, or a number
-	sel  selection
+	sel  choice
 }
 
 const (
@@ -188,12 +188,12 @@ func (o *options) readThreshold(v string) error {
 }
 
 // readSelection reads the options that select events.
-func readSelection(args *cli.Args) (s selection, err error) {
+func readSelection(args *cli.Args) (s choice, err error) {
 	for _, o := range []struct {
 		name string
-		set  **eventset.Set
+		set  **selection.EventSet
 	}{{"events", &s.include}, {"exclude", &s.exclude}} {
-		set, ok, err := eventset.FromOption(args, o.name)
+		set, ok, err := selection.FromOption(args, o.name)
 		if err != nil {
 			return s, err
 		}

@@ -8,11 +8,11 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/openlog"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -200,7 +200,7 @@ func (l *log) count(b *compare.Builder) {
 	var needed posixtrace.EventSet
 	read := uint64(0)
 	for n := range c.Types() {
-		if eventset.IsUnasked(n.ID) {
+		if selection.IsUnasked(n.ID) {
 			continue
 		}
 		if analysis.Plain(n.ID, l.Reader.EventName(n.ID)) {

@@ -4,26 +4,25 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	asked "github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// selection selects events.
-type selection struct {
-	include, exclude *eventset.Set
+// choice selects events.
+type choice struct {
+	include, exclude *selection.EventSet
 	pids, tids       []int
 }
 
 // all reports whether every event is selected.
-func (s *selection) all() bool {
+func (s *choice) all() bool {
 	return s.include == nil && s.exclude == nil && s.pids == nil && s.tids == nil
 }
 
-func isFlushMark(rec posixtrace.Record) bool { return eventset.IsUnasked(rec.ID) }
+func isFlushMark(rec posixtrace.Record) bool { return selection.IsUnasked(rec.ID) }
 
 // selected returns the selected events, without flush marks unless --events names events, in the memory of all.
-func (s *selection) selected(recs []posixtrace.Record, name func(posixtrace.EventID) string) []posixtrace.Record {
+func (s *choice) selected(recs []posixtrace.Record, name func(posixtrace.EventID) string) []posixtrace.Record {
 	if s.include == nil && slices.ContainsFunc(recs, isFlushMark) {
 		recs = slices.DeleteFunc(recs, isFlushMark) // as summaries count
 	}
@@ -43,8 +42,8 @@ func (s *selection) selected(recs []posixtrace.Record, name func(posixtrace.Even
 }
 
 // noteUnmatched reports names of the command line that no log has.
-func noteUnmatched(env *cli.Env, logs [2][]*log, s *selection) {
-	names := asked.Asked(s.include, s.exclude)
+func noteUnmatched(env *cli.Env, logs [2][]*log, s *choice) {
+	names := selection.Asked(s.include, s.exclude)
 	if len(names) == 0 {
 		return
 	}
@@ -58,5 +57,5 @@ func noteUnmatched(env *cli.Env, logs [2][]*log, s *selection) {
 			all = append(all, types...)
 		}
 	}
-	asked.NoteUnmatched(env, names, all)
+	selection.NoteUnmatched(env, names, all)
 }

@@ -3,7 +3,7 @@ package diff
 import (
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 )
 
 // A time without what is inside is called so, and a time of several has their number.

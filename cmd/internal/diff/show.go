@@ -3,9 +3,9 @@ package diff
 import (
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 )
 
 // show is a result that is being shown.

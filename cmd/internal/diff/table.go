@@ -3,10 +3,10 @@ package diff
 import (
 	"strconv"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/table"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
 // columns are the columns of the table. The cells of the last two are untrusted.

@@ -3,7 +3,7 @@ package diff
 import (
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 )
 
 // rowIndent is the width of the column with the effect.

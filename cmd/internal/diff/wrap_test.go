@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/compare"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 )
 
 func TestWrap(t *testing.T) {

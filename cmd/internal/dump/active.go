@@ -5,9 +5,9 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -120,7 +120,7 @@ func withoutDeleted(p string) string { return strings.TrimSuffix(p, " (deleted)"
 
 func (s *callSelection) matches(p string) bool {
 	for _, want := range s.paths {
-		if p == want || eventset.Match(want, p) {
+		if p == want || selection.Match(want, p) {
 			return true
 		}
 	}

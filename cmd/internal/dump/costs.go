@@ -1,7 +1,7 @@
 package dump
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -3,10 +3,10 @@ package dump
 import (
 	"io"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/progress"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -78,7 +78,7 @@ const sampled = 1 << 11
 
 // countInto counts the events of an input. It returns false if that fails, or if the analysis needs
 // most of the first events.
-func (in *input) countInto(c *posixtrace.Counts, sel *selects, p *progress.Line) bool {
+func (in *input) countInto(c *posixtrace.Counts, sel *selects, p *output.Progress) bool {
 	r, looked := in.source.(*fileLog).reader(), false
 	for {
 		before := c.Events

@@ -14,8 +14,8 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/position"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -26,7 +26,7 @@ import (
 //
 // KEY identifies the stream and its log. FIRST is the time of its first event, from which
 // relative times count. LATEST is the time of the latest event shown, and the sums identify
-// the events of that time that were shown; see package position.
+// the events of that time that were shown; see package selection.
 const cursorMagic = "ptrace-dump cursor 1"
 
 // Limits of a cursor file, which other programs may have written.
@@ -38,7 +38,7 @@ const (
 
 // cursor is how far one stream or log was shown.
 type cursor struct {
-	position.Position
+	selection.Position
 	base  int64
 	based bool
 }
@@ -150,7 +150,7 @@ func (cur *cursor) parse(s string) error {
 		if err != nil || len(cur.Seen) == maxCursorSums {
 			return errNoCursor
 		}
-		cur.Seen = append(cur.Seen, position.Mark{Time: cur.Time, Sum: n})
+		cur.Seen = append(cur.Seen, selection.Mark{Time: cur.Time, Sum: n})
 	}
 	cur.Started, cur.based, cur.Floor = true, true, cur.Time
 	return nil

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/position"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 )
 
 // Commands of other versions read the same cursor file. What changes in it changes the number in cursorMagic:
 // a file of another number is refused.
 func TestCursorHasItsVersion(t *testing.T) {
 	c := &cursors{path: filepath.Join(t.TempDir(), "cursor"), keys: []string{"key"}, lines: []cursorLine{{"other", "1 2 3"}}}
-	c.mine = []*cursor{{Position: position.Position{Started: true, Time: 5, Seen: []position.Mark{{Time: 5, Sum: 0xab}, {Time: 5, Sum: 2}}}, base: 4, based: true}}
+	c.mine = []*cursor{{Position: selection.Position{Started: true, Time: 5, Seen: []selection.Mark{{Time: 5, Sum: 0xab}, {Time: 5, Sum: 2}}}, base: 4, based: true}}
 	if err := c.save(); err != nil {
 		t.Fatal(err)
 	}

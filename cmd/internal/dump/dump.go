@@ -8,8 +8,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/symbols"
 )
 
 // Command is ptrace-dump.
@@ -46,7 +45,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	out := &sink{env: env}
 	piped := !args.Has("stream") && readsPipes(args.Operands)
 	if piped {
-		signals.OutlastFirst()
+		cli.OutlastFirst()
 	}
 	inputs, err := openInputs(env, args, opt, out)
 	if err != nil {
@@ -61,7 +60,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	}
 	var interrupted func() os.Signal
 	if opt.follow && !piped {
-		ctx, interrupted = signals.CatchInterrupts(ctx)
+		ctx, interrupted = cli.CatchInterrupts(ctx)
 	}
 	if opt.cursor != "" {
 		c, err := openCursors(opt.cursor, opt.rewind, inputs)
@@ -74,7 +73,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 	if interrupted != nil {
 		if sig := interrupted(); sig != nil {
 			env.Stdout.Flush()
-			signals.DieBy(sig.(syscall.Signal))
+			cli.DieBy(sig.(syscall.Signal))
 		}
 	}
 	for _, in := range inputs {

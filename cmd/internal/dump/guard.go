@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
 // guard keeps untrusted text from being a command of a CI system, in forms that a job may print.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/report"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/report"
 )
 
 // writePage reads the inputs and writes them as one HTML page.

@@ -7,13 +7,13 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
-	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/symbols"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -28,7 +28,7 @@ type input struct {
 	redact   *redact.Filter  // nil without --redact
 	spaces   *symbols.Spaces // nil without --symbols
 	ends     *analysis.Ends  // nil without --failed and --slower-than
-	verdicts typename.Table[verdict]
+	verdicts catalog.Table[verdict]
 }
 
 func newInput(name string, s source) *input {

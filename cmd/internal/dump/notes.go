@@ -3,9 +3,9 @@ package dump
 import (
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -54,7 +53,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types"), SameRow: true},
 	{Long: "check", Help: "verify the whole log and report faults", Excludes: listingAndModesAfter("check")},
 	{Long: "strict", Help: "exit with status 1 if an event was lost"},
-}, patterns.Options)
+}, redact.PatternOptions)
 
 var (
 	// modes are the options that select another output than a listing of events.
@@ -127,7 +126,7 @@ type options struct {
 func (o *options) json() bool { return o.form == "json" }
 
 func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
-	set, err := patterns.Read(env, args)
+	set, err := redact.ReadPatterns(env, args)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +179,7 @@ func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
 	}
 	opt.redact = set
 	if opt.form == "annotate" && opt.sel.Include == nil {
-		opt.sel.Include = &eventset.Set{Classes: outputEvents()}
+		opt.sel.Include = &selection.EventSet{Classes: outputEvents()}
 	}
 	opt.sel.exits = opt.style == output.CostTime && !opt.sel.wants(posixtrace.EventProcExit, "proc.exit")
 	opt.sel.symbols, opt.sel.stacks = withSymbols(args), args.Has("stack")

@@ -2,7 +2,7 @@ package dump
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 )
 
 // noteOutside reports times of the command line that select nothing, if the inputs are whole logs that

@@ -5,16 +5,16 @@ import (
 	"os"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/progress"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
 // newProgress returns nil if standard error is not a terminal, or if progress would disturb
 // the output.
-func newProgress(e *cli.Env, inputs []*input, listing bool) *progress.Line {
+func newProgress(e *cli.Env, inputs []*input, listing bool) *output.Progress {
 	if listing && !writesFile(e) {
 		return nil
 	}
-	return progress.New(e, func() (int64, bool) { return searchLast(inputs) })
+	return output.NewProgress(e, func() (int64, bool) { return searchLast(inputs) })
 }
 
 // writesFile reports whether standard output is neither a terminal nor a pipe, which may

@@ -2,21 +2,20 @@ package dump
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // selects selects events.
 type selects struct {
 	selection.Selection
-	await          *eventset.Set // --wait-for: events to wait for, shown or not
-	hideFlushMarks bool          // without --events: leave out flush marks
-	exits          bool          // proc.exit, which is not shown: --annotate=cost
-	symbols        bool          // --symbols, or %s in --format
-	stacks         bool          // --stack
-	maps           bool          // proc.map, shown or not: for the names of these
-	notes          bool          // mappings that processes have noted are shown as events proc.map
+	await          *selection.EventSet // --wait-for: events to wait for, shown or not
+	hideFlushMarks bool                // without --events: leave out flush marks
+	exits          bool                // proc.exit, which is not shown: --annotate=cost
+	symbols        bool                // --symbols, or %s in --format
+	stacks         bool                // --stack
+	maps           bool                // proc.map, shown or not: for the names of these
+	notes          bool                // mappings that processes have noted are shown as events proc.map
 	calls          callSelection
 }
 
@@ -38,7 +37,7 @@ func (s *selects) wants(id posixtrace.EventID, name string) bool {
 		return true
 	case id == posixtrace.EventProcMap && (s.Include == nil || !s.Include.Names(name)):
 		return false
-	case s.Include == nil && s.hideFlushMarks && eventset.IsMark(id):
+	case s.Include == nil && s.hideFlushMarks && selection.IsMark(id):
 		return false
 	}
 	return s.HasType(id, name)

@@ -8,13 +8,11 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/table"
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/status"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
@@ -87,13 +85,13 @@ func inputStatusFields(in *input) (f output.Fields, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return status.Fields(f, st), nil
+	return output.StatusFields(f, st), nil
 }
 
 // showTypes writes the event types.
 func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 	var b []byte
-	t := table.Table{Header: []string{"id", "class", "name"}, Align: []table.Align{table.Right}, Width: env.Width()}
+	t := output.Table{Header: []string{"id", "class", "name"}, Align: []output.Align{output.Right}, Width: env.Width()}
 	for _, in := range inputs {
 		types, err := in.types()
 		if err != nil {
@@ -105,11 +103,11 @@ func showTypes(env *cli.Env, inputs []*input, opt *options) error {
 				continue
 			}
 			if opt.json() {
-				f := output.Fields{{Key: "event", Value: et.Name}, {Key: "id", Value: uint64(et.ID)}, {Key: "class", Value: typename.Class(et.ID)}}
+				f := output.Fields{{Key: "event", Value: et.Name}, {Key: "id", Value: uint64(et.ID)}, {Key: "class", Value: catalog.TypeClass(et.ID)}}
 				b = f.AppendJSON(b)
 				continue
 			}
-			t.Add(strconv.Itoa(int(et.ID)), typename.Class(et.ID), et.Name)
+			t.Add(strconv.Itoa(int(et.ID)), catalog.TypeClass(et.ID), et.Name)
 		}
 	}
 	if !opt.json() {

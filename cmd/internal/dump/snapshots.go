@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/position"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -20,15 +20,15 @@ const (
 type snapshots struct {
 	shown   *posixtrace.Reader
 	out     *sink
-	gone    func() bool       // reports whether the stream was shut down
-	tail    position.Position // how far it was read
-	takenAt time.Time         // when the reader took its snapshot
-	due     time.Time         // earliest time of the next snapshot
+	gone    func() bool        // reports whether the stream was shut down
+	tail    selection.Position // how far it was read
+	takenAt time.Time          // when the reader took its snapshot
+	due     time.Time          // earliest time of the next snapshot
 	one     single
 }
 
 func newSnapshots(r *posixtrace.Reader, out *sink, gone func() bool) snapshots {
-	return snapshots{shown: r, out: out, gone: gone, tail: position.Position{Window: position.Lateness}}
+	return snapshots{shown: r, out: out, gone: gone, tail: selection.Position{Window: selection.Lateness}}
 }
 
 func (s *snapshots) asOf() time.Time { return s.takenAt }

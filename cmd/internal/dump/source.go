@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

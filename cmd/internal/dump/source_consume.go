@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

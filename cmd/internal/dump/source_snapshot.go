@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

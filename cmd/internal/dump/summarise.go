@@ -3,9 +3,9 @@ package dump
 import (
 	"context"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

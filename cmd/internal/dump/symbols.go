@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/symbols"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -4,10 +4,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/view"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/intervals"
-	"github.com/posixtrace/posixtrace/cmd/internal/view"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -27,7 +26,7 @@ func writeView(env *cli.Env, inputs []*input, opt *options) error {
 	if opt.mode == "junit" {
 		limit, out = maxCases, view.NewOutput()
 	}
-	b := intervals.NewBuilder(limit)
+	b := analysis.NewBuilder(limit)
 	l := analysis.Limits{Each: b.Add}
 	if out != nil {
 		b.Last = analysis.SpanKind

@@ -5,11 +5,10 @@ import (
 	"io"
 	"math"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/progress"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -54,7 +53,7 @@ func newWalk(env *cli.Env, inputs []*input, opt *options) (*walk, error) {
 func (w *walk) idle() bool { return w.opt.head == 0 && w.opt.sel.await == nil }
 
 // newProgress returns the progress of the walk, or nil.
-func (w *walk) newProgress() *progress.Line {
+func (w *walk) newProgress() *output.Progress {
 	if w.opt.follow || w.opt.speed != 0 {
 		return nil
 	}

@@ -4,16 +4,16 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/original"
-	"github.com/posixtrace/posixtrace/cmd/internal/target"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracecontext"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/destination"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracecontext"
+	"github.com/posixtrace/posixtrace/cmd/internal/startup/original"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // contextEnv returns the environment for the command of a span that starts now. If a valid trace
 // context came in and a stream records it, the command gets that of the span. The first process of a
 // stream that finds a malformed one reports it.
-func contextEnv(env *cli.Env, t *target.Target) []string {
+func contextEnv(env *cli.Env, t *destination.Target) []string {
 	environ := original.Environ()
 	found := tracecontext.Find(env.Getenv)
 	if found.Malformed != "" && t.New(tracecontext.EventMalformed) {

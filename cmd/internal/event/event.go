@@ -8,13 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/spool"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
-	"github.com/posixtrace/posixtrace/cmd/internal/target"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/destination"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -171,10 +170,10 @@ func (p *plan) run(env *cli.Env) error {
 
 // runSpan runs the command between two events. The command runs whether or not they are
 // recorded.
-func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
+func (p *plan) runSpan(env *cli.Env, t *destination.Target) error {
 	// Several may run for one script at a time, for example under make -j.
 	t.SetThread(os.Getpid())
-	caught := signals.NewForwarder()
+	caught := cli.NewForwarder()
 	environ := contextEnv(env, t)
 	errBegin := t.Event(p.name+".begin", nil)
 	streams.MarkSpool(env) // for shells that the command starts
@@ -201,7 +200,7 @@ func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
 	}
 	if status.Signaled() {
 		p.secrets.close()
-		signals.DieBy(status.Signal())
+		cli.DieBy(status.Signal())
 	}
 	if p.require && t.Refused && status.ExitStatus() == 0 {
 		return cli.Failf("no running stream took the event")
@@ -211,7 +210,7 @@ func (p *plan) runSpan(env *cli.Env, t *target.Target) error {
 
 // target connects to the streams. An untraced script is no error; a stream or process that
 // the command line names must exist.
-func (p *plan) target() (*target.Target, error) {
+func (p *plan) target() (*destination.Target, error) {
 	switch {
 	case p.stream != "":
 		s, err := streams.Attach(p.stream)
@@ -220,15 +219,15 @@ func (p *plan) target() (*target.Target, error) {
 		}
 		pid := p.pid
 		if pid == 0 {
-			pid = process.Script()
+			pid = procfs.Script()
 		}
-		t, err := target.Stream(s, pid)
+		t, err := destination.Stream(s, pid)
 		return t, cli.Failure(p.stream, err)
 	case p.pid != 0:
-		t, err := target.Process(p.pid)
+		t, err := destination.Process(p.pid)
 		return t, cli.Failure(strconv.Itoa(p.pid), err)
 	}
-	return target.Script(), nil
+	return destination.Script(), nil
 }
 
 // maxPayload bounds the data that is read from standard input for one event; sensible

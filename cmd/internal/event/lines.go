@@ -8,10 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/target"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/destination"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -20,7 +19,7 @@ import (
 const maxLine = 64 << 10
 
 // lines records one event for each line of standard input.
-func (p *plan) lines(t *target.Target) error {
+func (p *plan) lines(t *destination.Target) error {
 	id, err := t.ID(p.name)
 	if err != nil && !p.tee {
 		return err
@@ -46,7 +45,7 @@ func (p *plan) lines(t *target.Target) error {
 func pumpInput(sink capture.Sink, out int) error {
 	pump := &capture.Pump{In: 0, Shared: true, Out: out, Done: -1, Lines: capture.NewSplitter(sink, maxLine), Persist: true}
 	if pump.Run() == capture.Broken {
-		signals.DieBy(unix.SIGPIPE)
+		cli.DieBy(unix.SIGPIPE)
 	}
 	if pump.Err != nil {
 		return cli.Failure("write error", pump.Err)
@@ -61,7 +60,7 @@ func pumpInput(sink capture.Sink, out int) error {
 // terminal, the user who types the input ends it so.
 func outlast() {
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil {
-		signals.Outlast()
+		cli.Outlast()
 	}
 }
 
@@ -76,7 +75,7 @@ func inputFault(err error) error {
 
 // lineEvents records each line as an event of one type.
 type lineEvents struct {
-	target  *target.Target
+	target  *destination.Target
 	id      posixtrace.EventID
 	inside  bool // in the rest of a line whose start was recorded
 	partial bool // in a line of which nothing was recorded
@@ -103,7 +102,7 @@ func (l *lineEvents) Partial(line bool) {
 }
 
 // batch records one event for each line of standard input, which names the event.
-func batch(t *target.Target) error {
+func batch(t *destination.Target) error {
 	b := &batchEvents{target: t}
 	if err := pumpInput(b, -1); err != nil {
 		return err
@@ -113,7 +112,7 @@ func batch(t *target.Target) error {
 
 // batchEvents records lines of the form NAME TAB DATA.
 type batchEvents struct {
-	target *target.Target
+	target *destination.Target
 	inside bool
 	err    error // of the first line that was refused
 }

@@ -1,9 +1,9 @@
 package event
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/target"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/destination"
 )
 
 // secrets are the sets of the streams that take the events. What one of them has to replace is replaced
@@ -11,7 +11,7 @@ import (
 type secrets []*redact.Shared
 
 // redactFor makes a target replace what its streams must not have.
-func redactFor(t *target.Target) (list secrets) {
+func redactFor(t *destination.Target) (list secrets) {
 	for _, path := range t.Streams() {
 		if s := redact.Of(path); s != nil {
 			list = append(list, s)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/spool"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 )
 
 // writeDirectory makes a directory that appears under its name when write has filled it. A directory

@@ -10,9 +10,8 @@ import (
 	"syscall"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/progress"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -23,7 +22,7 @@ type job struct {
 	opt          *options
 	logs         []*log
 	since, until int64
-	progress     *progress.Line
+	progress     *output.Progress
 	readOn       bool // an interrupt does not end reading, except from a pipe
 	empty        bool // nothing was to send, which is reported
 }
@@ -42,7 +41,7 @@ func export(env *cli.Env, args *cli.Args) error {
 	if j.since, j.until, err = bounds(j.logs, &opt.sel); err != nil {
 		return err
 	}
-	ctx, interrupted := signals.CatchInterrupts(context.Background())
+	ctx, interrupted := cli.CatchInterrupts(context.Background())
 	j.ctx, j.progress = ctx, j.newProgress()
 	stop, err := stopWith(ctx, j.logs)
 	if err != nil {
@@ -52,7 +51,7 @@ func export(env *cli.Env, args *cli.Args) error {
 	err = opt.format.write(j)
 	j.progress.Clear()
 	if sig := interrupted(); sig != nil && ctx.Err() != nil && err != nil {
-		signals.DieBy(sig.(syscall.Signal))
+		cli.DieBy(sig.(syscall.Signal))
 	}
 	if err != nil {
 		return err
@@ -63,12 +62,12 @@ func export(env *cli.Env, args *cli.Args) error {
 }
 
 // newProgress returns the line of progress, which has a part of the whole if there is one log.
-func (j *job) newProgress() *progress.Line {
+func (j *job) newProgress() *output.Progress {
 	l := j.logs[0]
 	if len(j.logs) > 1 || !l.Seekable() {
-		return progress.New(j.env, nil)
+		return output.NewProgress(j.env, nil)
 	}
-	line := progress.New(j.env, func() (int64, bool) {
+	line := output.NewProgress(j.env, func() (int64, bool) {
 		f, err := os.Open(l.File.Name())
 		if err != nil {
 			return 0, false

@@ -6,10 +6,10 @@ import (
 	"math"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/openlog"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -17,7 +17,7 @@ import (
 type log struct {
 	*openlog.Log
 	redact *redact.Filter // nil without --redact
-	wanted typename.Table[bool]
+	wanted catalog.Table[bool]
 }
 
 // openLogs opens the logs. It reports all that cannot be opened.

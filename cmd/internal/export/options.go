@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/otlp/send"
-	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/otlp/send"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 )
 
 // Command is ptrace-export.
@@ -42,7 +41,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "export only events of this thread"},
 	{Long: "since", Arg: "TIME", Help: "export events from, before: RFC 3339, HH:MM:SS, -30s"},
 	{Long: "until", Arg: "TIME", Help: "export events before this time", SameRow: true},
-}, patterns.Options)
+}, redact.PatternOptions)
 
 // format is a format of the output.
 type format struct {
@@ -85,7 +84,7 @@ type options struct {
 }
 
 func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
-	set, err := patterns.Read(env, args)
+	set, err := redact.ReadPatterns(env, args)
 	if err != nil {
 		return nil, err
 	}

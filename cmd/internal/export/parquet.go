@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/ctf"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/otlp"
-	"github.com/posixtrace/posixtrace/cmd/internal/parquet"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/ctf"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/otlp"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/parquet"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

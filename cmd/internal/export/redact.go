@@ -2,7 +2,7 @@ package export
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/otlp"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/otlp"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -4,11 +4,10 @@ package filter
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -65,7 +64,7 @@ func filter(env *cli.Env, args *cli.Args) error {
 	}
 	dry := args.Has("dry-run")
 	if len(ops) > 0 && !dry {
-		if err := eventset.Filter(s, ops); err != nil {
+		if err := selection.Filter(s, ops); err != nil {
 			return streams.Named(names[0], err)
 		}
 		streams.MarkSpool(env)
@@ -93,15 +92,15 @@ func filter(env *cli.Env, args *cli.Args) error {
 			if set.Has(t.ID) {
 				mark = '-'
 			}
-			b = append(typename.Append(append(b, mark, ' '), t.Name), '\n')
+			b = append(catalog.AppendType(append(b, mark, ' '), t.Name), '\n')
 		}
 	} else {
 		byID := func(id posixtrace.EventID) string {
 			name, _ := s.EventName(id)
-			return typename.OrNumber(name, id)
+			return catalog.TypeOrNumber(name, id)
 		}
-		for _, name := range typename.OfSet(byID, &set) {
-			b = append(typename.Append(b, name), '\n')
+		for _, name := range catalog.TypesOfSet(byID, &set) {
+			b = append(catalog.AppendType(b, name), '\n')
 		}
 	}
 	env.Stdout.Guard(escape.Text, true)
@@ -110,12 +109,12 @@ func filter(env *cli.Env, args *cli.Args) error {
 }
 
 // filterOps returns the filter operations of the options, in command line order, and their sets.
-func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, sets []*eventset.Set, err error) {
+func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, sets []*selection.EventSet, err error) {
 	for _, g := range args.Given {
-		var set eventset.Set
+		var set selection.EventSet
 		switch g.Name {
 		case "add", "sub", "set", "only":
-			if set, err = eventset.Parse(g.Value); err != nil {
+			if set, err = selection.ParseEvents(g.Value); err != nil {
 				return nil, nil, err
 			}
 			sets = append(sets, &set)
@@ -128,7 +127,7 @@ func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, sets []*eventset.Set,
 		case "set":
 			ops = append(ops, set.Op(posixtrace.FilterSet))
 		case "only":
-			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet, Set: eventset.Classes(true, true)}, set.Op(posixtrace.FilterSub))
+			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet, Set: selection.Classes(true, true)}, set.Op(posixtrace.FilterSub))
 		case "reset":
 			ops = append(ops, posixtrace.FilterOp{How: posixtrace.FilterSet})
 		}
@@ -139,7 +138,7 @@ func filterOps(args *cli.Args) (ops []posixtrace.FilterOp, sets []*eventset.Set,
 // applyFilterOp changes a set as FilterOps changes the filter of a stream that has these
 // types.
 func applyFilterOp(set *posixtrace.EventSet, op posixtrace.FilterOp, types []posixtrace.EventType) {
-	members := eventset.Set{Classes: op.Set, Patterns: op.Patterns}
+	members := selection.EventSet{Classes: op.Set, Patterns: op.Patterns}
 	change := op.Set
 	for _, t := range types {
 		if members.Has(t.ID, t.Name) {

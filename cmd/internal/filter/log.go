@@ -7,14 +7,13 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/typename"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/openlog"
-	"github.com/posixtrace/posixtrace/cmd/internal/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/openlog"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -45,7 +44,7 @@ func filterLog(env *cli.Env, args *cli.Args, ops []posixtrace.FilterOp, asked []
 	r := l.Reader
 	defer r.Close()
 	rejects := rejecter{ops: ops, name: func(id posixtrace.EventID) string {
-		return typename.OrNumber(r.EventName(id), id)
+		return catalog.TypeOrNumber(r.EventName(id), id)
 	}}
 	if show {
 		if err := rejects.show(env, r, args.Has("list")); err != nil {
@@ -105,7 +104,7 @@ func (r *rejecter) has(id posixtrace.EventID) bool {
 	}
 	rejected := false
 	for _, op := range r.ops {
-		set := eventset.Set{Classes: op.Set, Patterns: op.Patterns}
+		set := selection.EventSet{Classes: op.Set, Patterns: op.Patterns}
 		switch member := set.Has(id, r.name(id)); op.How {
 		case posixtrace.FilterSet:
 			rejected = member
@@ -146,7 +145,7 @@ func (r *rejecter) show(env *cli.Env, log *posixtrace.Reader, all bool) error {
 		} else if !r.has(t.ID) {
 			continue
 		}
-		b = append(typename.Append(append(b, mark...), t.Name), '\n')
+		b = append(catalog.AppendType(append(b, mark...), t.Name), '\n')
 	}
 	env.Stdout.Guard(escape.Text, true)
 	_, err = env.Stdout.Write(b)

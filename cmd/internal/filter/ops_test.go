@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -21,7 +21,7 @@ func TestApplyFilterOp(t *testing.T) {
 		{[]posixtrace.EventID{33}, posixtrace.FilterSet, "closed", []posixtrace.EventID{35}},
 		{[]posixtrace.EventID{33}, posixtrace.FilterAdd, "open", []posixtrace.EventID{33}},
 	} {
-		members, err := eventset.Parse(c.text)
+		members, err := selection.ParseEvents(c.text)
 		if err != nil {
 			t.Fatal(err)
 		}

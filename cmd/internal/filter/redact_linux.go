@@ -1,7 +1,7 @@
 package filter
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

@@ -9,12 +9,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -35,19 +34,19 @@ func (p *runPlan) setAttach(args *cli.Args) (err error) {
 			p.dump = "never"
 		}
 	}
-	return creation.Attachable(args, &p.trace)
+	return newstream.Attachable(args, &p.trace)
 }
 
 // follow attaches to a process, and records it until it ends or a signal or the time limit asks
 // to detach.
 func (p *runPlan) follow(env *cli.Env) error {
-	if err := creation.CheckAttach(p.attach); err != nil {
+	if err := newstream.CheckAttach(p.attach); err != nil {
 		return err
 	}
 	s := &session{plan: p, env: env}
 	s.startTracer()
 	if s.tracerFault != nil {
-		return creation.AttachFault(p.attach, s.tracerFault)
+		return newstream.AttachFault(p.attach, s.tracerFault)
 	}
 	s.tracer.Staged()
 	if err := s.create(); err != nil {
@@ -84,10 +83,10 @@ func (s *session) attach() error {
 	cfg := s.tracerConfig(info.Path)
 	cfg.Attach, cfg.Start = s.plan.attach, true
 	if err := s.tracer.Configure(cfg); err != nil {
-		return creation.AttachFault(s.plan.attach, err)
+		return newstream.AttachFault(s.plan.attach, err)
 	}
 	if err := s.awaitAttached(); err != nil {
-		return creation.AttachFault(s.plan.attach, err)
+		return newstream.AttachFault(s.plan.attach, err)
 	}
 	return nil
 }
@@ -127,7 +126,7 @@ func (s *session) createAttached(attr *posixtrace.Attr, file *os.File) (err erro
 		s.stream, err = posixtrace.CreateWithLog(s.plan.attach, attr, file)
 	}
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ESRCH) {
-		return creation.AttachFault(s.plan.attach, err)
+		return newstream.AttachFault(s.plan.attach, err)
 	}
 	return err
 }
@@ -137,16 +136,16 @@ func (p *runPlan) target() string {
 	if p.attach == 0 {
 		return p.argv[0]
 	}
-	return process.Process{PID: p.attach}.Command()
+	return procfs.Process{PID: p.attach}.Command()
 }
 
 // catchDetach catches the signals that ask to detach. A shell without job control makes INT ignored
 // in its background commands, but it is what ends the recording.
-func catchDetach() *signals.Forwarder {
-	f := &signals.Forwarder{C: make(chan os.Signal, 8)}
+func catchDetach() *cli.Forwarder {
+	f := &cli.Forwarder{C: make(chan os.Signal, 8)}
 	signal.Notify(f.C, unix.SIGINT, unix.SIGTERM)
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGQUIT} {
-		if !signals.Ignored(sig) {
+		if !cli.Ignored(sig) {
 			signal.Notify(f.C, sig)
 		}
 	}

@@ -9,11 +9,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/original"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/startup/original"
 )
 
 // becomeCommand is the main function of the process that becomes the command.
@@ -25,10 +24,10 @@ func becomeCommand(args *cli.Args) error {
 	unix.CloseOnExec(fd)
 	// Catch SIGTSTP: a stop here would go unnoticed. exec resets caught signals, so the
 	// command has the default action, or ignores the signal.
-	if !signals.Ignored(unix.SIGTSTP) {
+	if !cli.Ignored(unix.SIGTSTP) {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGTSTP)
 	}
-	signals.SetDefault(unix.SIGQUIT) // the runtime's handler would write a traceback
+	cli.SetDefault(unix.SIGQUIT) // the runtime's handler would write a traceback
 	l := &link{fd: fd}
 	what, text := l.receive()
 	if what != orderStart {
@@ -66,7 +65,7 @@ func withoutTTOU(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var old unix.Sigset_t
-	block := signals.Set(unix.SIGTTOU)
+	block := cli.Set(unix.SIGTTOU)
 	unix.PthreadSigmask(unix.SIG_BLOCK, &block, &old)
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil)
 	f()

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )

@@ -8,10 +8,9 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 )
 
 // console is the pseudo-terminal that a command gets in place of the user's terminal, so that
@@ -54,7 +53,7 @@ func (p *capturePlan) wantsConsole() bool {
 	case p.pty == "no":
 		return false
 	}
-	return sameTerminal(1, 2) && signals.Foreground(1)
+	return sameTerminal(1, 2) && cli.Foreground(1)
 }
 
 // sameTerminal reports whether two descriptors are one terminal, under any name.
@@ -133,7 +132,7 @@ func (t *console) start(prog string, argv, env []string, files [3]int, hidden []
 	}
 	ready(c.PID)
 	t.child, t.link = c, l
-	t.foreground = t.tty < 0 || signals.Foreground(t.tty) && t.ownsKeys()
+	t.foreground = t.tty < 0 || cli.Foreground(t.tty) && t.ownsKeys()
 	t.restoreOnSignal()
 	if t.foreground {
 		t.makeRaw()

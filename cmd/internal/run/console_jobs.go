@@ -8,10 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 )
 
 // stopped handles a stop of the command: it stops our job likewise, and continues the command
@@ -22,7 +21,7 @@ func (t *console) stopped(sig syscall.Signal) {
 	// Output must reach the user's terminal in the modes it was written for.
 	t.awaitOutput()
 	wantsTerminal := sig == unix.SIGTTIN || sig == unix.SIGTTOU
-	if !(wantsTerminal && !t.foreground && t.tty >= 0 && signals.Foreground(t.tty)) {
+	if !(wantsTerminal && !t.foreground && t.tty >= 0 && cli.Foreground(t.tty)) {
 		t.restore()
 		if wantsTerminal && t.limited && !inOrphanedGroup() {
 			return // if ptrace-run stopped too, no process would end the command
@@ -57,7 +56,7 @@ func (t *console) awaitOutput() {
 // continueCommand continues the command in the foreground or the background, wherever
 // ptrace-run is.
 func (t *console) continueCommand() {
-	t.foreground = t.tty < 0 || signals.Foreground(t.tty)
+	t.foreground = t.tty < 0 || cli.Foreground(t.tty)
 	if !t.foreground {
 		t.link.send(orderBackground, 0)
 		return
@@ -81,7 +80,7 @@ func (t *console) handleSignal(sig syscall.Signal, send func(syscall.Signal)) {
 	case unix.SIGCONT:
 		// Another process stopped ptrace-run and not the command.
 		t.mu.Lock()
-		if t.raw && signals.Foreground(t.tty) {
+		if t.raw && cli.Foreground(t.tty) {
 			t.setRaw() // the job that had the terminal may have changed its modes
 		}
 		t.mu.Unlock()
@@ -99,7 +98,7 @@ func (t *console) stopJob(sig syscall.Signal) {
 	if sig != unix.SIGSTOP {
 		child.SignalGroup(0, sig)
 	}
-	signals.StopSelf(sig)
+	cli.StopSelf(sig)
 	signal.Notify(t.signals, unix.SIGCONT)
 }
 
@@ -115,7 +114,7 @@ func inOrphanedGroup() bool {
 		if err != nil {
 			continue
 		}
-		ppid, pgrp, ok := process.Stat(int(pid))
+		ppid, pgrp, ok := procfs.Stat(int(pid))
 		if !ok || pgrp != group {
 			continue
 		}

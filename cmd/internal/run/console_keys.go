@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 )
 
 // ownsKeys reports whether keys go to the command from the start. In a pipeline that ends with
@@ -24,7 +24,7 @@ func (t *console) ownsKeys() bool {
 	waiting := map[int]bool{}
 	for pid, ok := os.Getpid(), true; ok && pid > 1 && len(waiting) < 4096; {
 		waiting[pid] = true
-		pid, ok = process.Parent(pid)
+		pid, ok = procfs.Parent(pid)
 	}
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -32,7 +32,7 @@ func (t *console) ownsKeys() bool {
 		if err != nil || waiting[int(pid)] {
 			continue
 		}
-		if _, pgrp, ok := process.Stat(int(pid)); ok && pgrp == group {
+		if _, pgrp, ok := procfs.Stat(int(pid)); ok && pgrp == group {
 			return false
 		}
 	}

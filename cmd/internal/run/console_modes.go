@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 )
 
 // resize gives the pseudo-terminal the size of the user's terminal.
@@ -37,12 +37,12 @@ func (t *console) restoreOnSignal() {
 	for _, sig := range append(append([]syscall.Signal{
 		unix.SIGKILL, unix.SIGSTOP, unix.SIGCHLD, unix.SIGURG, unix.SIGPIPE, unix.SIGTTIN, unix.SIGTTOU,
 		32, 33, // the C library's
-	}, signals.AlwaysForwarded...), signals.TerminalForwarded...) {
+	}, cli.AlwaysForwarded...), cli.TerminalForwarded...) {
 		passed[sig] = true
 	}
 	c := make(chan os.Signal, 1)
 	for sig := syscall.Signal(1); sig <= 64; sig++ {
-		if !passed[sig] && !signals.Ignored(sig) {
+		if !passed[sig] && !cli.Ignored(sig) {
 			signal.Notify(c, sig)
 		}
 	}
@@ -50,7 +50,7 @@ func (t *console) restoreOnSignal() {
 		sig := (<-c).(syscall.Signal)
 		t.mu.Lock()
 		t.restore()
-		signals.DieBy(sig)
+		cli.DieBy(sig)
 	}()
 }
 

@@ -1,7 +1,7 @@
 package run
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/tracecontext"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracecontext"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 

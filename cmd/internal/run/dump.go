@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -97,7 +97,7 @@ func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 		if err != nil {
 			return err
 		}
-		src.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return eventset.IsUnasked(rec.ID) }))
+		src.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return selection.IsUnasked(rec.ID) }))
 	}
 	a.Finish()
 	_, err := s.env.Stderr.Write(summary.Append(nil, a, lost, o))
@@ -117,7 +117,7 @@ func (s *session) dumpLast(r *posixtrace.Reader) error {
 		if err != nil {
 			return err
 		}
-		if eventset.IsUnasked(rec.ID) {
+		if selection.IsUnasked(rec.ID) {
 			continue
 		}
 		if n == 0 {

@@ -6,12 +6,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/load"
-	"github.com/posixtrace/posixtrace/cmd/internal/original"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/startup/original"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -26,7 +25,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, cli.Failure("", err)
 	}
-	deliver := func(sig syscall.Signal) { signals.PassOn(sig, s.plan.limit.send) }
+	deliver := func(sig syscall.Signal) { cli.PassOn(sig, s.plan.limit.send) }
 	if s.term = taps.term; s.term != nil {
 		s.term.limited = s.plan.limit.enabled()
 		deliver = func(sig syscall.Signal) { s.term.handleSignal(sig, s.plan.limit.send) }
@@ -91,9 +90,9 @@ func (s *session) measureMachine() {
 	switch {
 	case !s.recordsCommand():
 	case s.tracer != nil:
-		s.machine = load.Now(os.Getpid(), s.tracer.PID())
+		s.machine = procfs.MachineNow(os.Getpid(), s.tracer.PID())
 	default:
-		s.machine = load.Now(os.Getpid())
+		s.machine = procfs.MachineNow(os.Getpid())
 	}
 }
 
@@ -142,7 +141,7 @@ func (s *session) recordExit(status syscall.WaitStatus, u *child.Usage) {
 	data := posixtrace.NewExitData(status, &u.Rusage)
 	data.RunDelay, data.Processors = u.Delay, int(u.Processors)
 	if data.Processors == 0 {
-		data.Processors = load.Processors(0)
+		data.Processors = procfs.Processors(0)
 	}
 	s.machine.Describe(&data)
 	s.rec.Record(posixtrace.EventInfo{ID: posixtrace.EventProcExit, PID: s.child.PID, TID: s.child.PID}, data.Append(nil))

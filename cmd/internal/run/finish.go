@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/status"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
 )
 
 // terminates reports whether a signal asks a process to terminate.
@@ -80,7 +80,7 @@ func (s *session) finish(failed bool) (lost bool) {
 		faults = append(faults, cli.Plural(n, "event was", "events were")+" lost")
 	}
 	if missed > 0 {
-		faults = append(faults, cli.Plural(missed, "process", "processes")+" could not connect to the stream: "+status.MissedText(why))
+		faults = append(faults, cli.Plural(missed, "process", "processes")+" could not connect to the stream: "+output.MissedText(why))
 	}
 	if faults != nil {
 		s.env.Note(strings.Join(faults, "; "))

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -42,7 +42,7 @@ func FuzzRunValues(f *testing.F) {
 		} else if sig < 1 || sig > 64 {
 			t.Fatalf("%q is accepted as signal %d", s, sig)
 		}
-		if set, err := eventset.Parse(s); err != nil {
+		if set, err := selection.ParseEvents(s); err != nil {
 			refused(err)
 		} else {
 			for _, name := range []string{"", s, long, "syscall.read"} {
@@ -58,10 +58,10 @@ func FuzzRunValues(f *testing.F) {
 		for _, set := range []func(p *runPlan) error{
 			func(p *runPlan) error { return p.setEvents(args) }, func(p *runPlan) error { return p.setCapture(args) },
 			func(p *runPlan) error { return p.setLimit(args) },
-			func(p *runPlan) (err error) { p.filter, err = creation.Filter(args); return err },
-			func(p *runPlan) (err error) { p.attr, err = creation.Attributes(args, false); return err },
+			func(p *runPlan) (err error) { p.filter, err = newstream.Filter(args); return err },
+			func(p *runPlan) (err error) { p.attr, err = newstream.Attributes(args, false); return err },
 			func(p *runPlan) error { return streams.CheckName(s) },
-			func(p *runPlan) error { _, err := process.Parse(s); return err },
+			func(p *runPlan) error { _, err := procfs.Parse(s); return err },
 		} {
 			var p runPlan
 			if err := set(&p); err != nil {

@@ -8,9 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/packet"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 )
 
 // A command with a pseudo-terminal of its own is the child of a monitor (monitor.go).
@@ -53,7 +52,7 @@ var errMonitorGone = cli.Failf("the monitor of its terminal ended")
 // newLink makes both ends. A process that we start inherits the other one. Its number is
 // beyond the descriptors in use and the few that the runtime adds while it starts a process.
 func newLink() (l *link, other int, err error) {
-	fd, other, err := packet.Pair(child.FreeDescriptor())
+	fd, other, err := child.PacketPair(child.FreeDescriptor())
 	if err != nil {
 		return nil, -1, err
 	}
@@ -64,11 +63,13 @@ func newLink() (l *link, other int, err error) {
 // send sends a number.
 func (l *link) send(what byte, n int) error { return l.sendText(what, strconv.Itoa(n)) }
 
-func (l *link) sendText(what byte, text string) error { return packet.Send(l.fd, what, []byte(text)) }
+func (l *link) sendText(what byte, text string) error {
+	return child.SendPacket(l.fd, what, []byte(text))
+}
 
 // receive waits for a packet. At the end of the socket, and on any error, what is 0.
 func (l *link) receive() (what byte, text string) {
-	what, data := packet.Receive(l.fd)
+	what, data := child.ReceivePacket(l.fd)
 	return what, string(data)
 }
 

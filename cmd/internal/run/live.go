@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/position"
-	"github.com/posixtrace/posixtrace/cmd/internal/symbols"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/symbols"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -35,7 +35,7 @@ type live struct {
 	src    *output.Source
 	form   *output.Strace
 	spaces *symbols.Spaces // with --stack
-	seen   position.Position
+	seen   selection.Position
 	count  uint64 // events seen
 	calls  waiting
 	first  int  // the first thread with an event

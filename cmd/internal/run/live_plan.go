@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
 )
 
 // livePlan is what --live asks for.
@@ -35,6 +35,6 @@ func (p *runPlan) setLive(args *cli.Args) error {
 	if !args.Has("dump") {
 		p.dump = "never"
 	}
-	creation.DefaultSize(args, &p.attr, liveSize)
+	newstream.DefaultSize(args, &p.attr, liveSize)
 	return nil
 }

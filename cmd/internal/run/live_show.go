@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -51,7 +51,7 @@ func (l *live) hides(id posixtrace.EventID) bool {
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
 		return l.file == nil
 	}
-	return eventset.IsMark(id)
+	return selection.IsMark(id)
 }
 
 // prefix appends the thread to a line if several threads have had events, as strace does.

@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/threads"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -84,7 +83,7 @@ func (w *waiting) records(nr int, name string) bool {
 // sleepsIn returns the call that a thread sleeps in. A thread may also wait for its tracer at the entry
 // of a call, which says nothing of the call.
 func (w *waiting) sleepsIn(tid int) (c waitingCall, ok bool) {
-	t, ok := threads.Read(tid)
+	t, ok := tracer.ReadThread(tid)
 	if !ok || !t.InCall || !t.Sleeps() {
 		return c, false
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 )
 
 // makefile is a file that GNU make reads before all others, since $MAKEFILES has its name. It

@@ -9,10 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/original"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/startup/original"
 )
 
 // monitor is the main function of a monitor.
@@ -28,7 +27,7 @@ func monitor(args *cli.Args) error {
 	// when the terminal hangs up.
 	caught := make(chan os.Signal, 16)
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2} {
-		if !signals.Ignored(sig) {
+		if !cli.Ignored(sig) {
 			signal.Notify(caught, sig)
 		}
 	}

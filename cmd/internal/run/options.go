@@ -4,25 +4,25 @@ import (
 	"slices"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
 )
 
 // runOptions is the table of options. To add one, add a row here, read it in newRunPlan
 // (plan.go) and describe it in man/ptrace-run.1.
-var runOptions = slices.Concat(creation.LogOptions, []cli.Option{
+var runOptions = slices.Concat(newstream.LogOptions, []cli.Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err or out,err"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "record command (default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
-	creation.DecodeOption,
-	creation.StackOption,
+	newstream.DecodeOption,
+	newstream.StackOption,
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "attach to this process until INT; needs -e", Excludes: attachExcludes},
 	{Long: "make", Help: "record a span for each line of a recipe of make"},
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},
 	{Long: "stopped", Help: "create the stream suspended, for ptrace-ctl start"},
-}, patterns.Options, creation.SizeOptions, []cli.Option{
+}, redact.PatternOptions, newstream.SizeOptions, []cli.Option{
 	{Long: "dump", Arg: "WHEN", Choices: []string{"fail", "always", "never"}, Help: "without --log: print the last events (fail)"},
 	{Short: 'N', Long: "last", Arg: "COUNT", Help: "how many events --dump prints (50)"},
 	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},

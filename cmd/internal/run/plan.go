@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/patterns"
-	"github.com/posixtrace/posixtrace/cmd/internal/redact"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -40,7 +39,7 @@ type runPlan struct {
 }
 
 func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
-	set, err := patterns.Read(env, args)
+	set, err := redact.ReadPatterns(env, args)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +70,10 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v
 	}
-	if p.attr, err = creation.Attributes(args, p.log != ""); err != nil {
+	if p.attr, err = newstream.Attributes(args, p.log != ""); err != nil {
 		return nil, err
 	}
-	if p.filter, err = creation.Filter(args); err != nil {
+	if p.filter, err = newstream.Filter(args); err != nil {
 		return nil, err
 	}
 	for _, step := range []func(*cli.Args) error{p.setEvents, p.setLive, p.setAttach, p.setLimit, p.setCapture} {
@@ -88,7 +87,7 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 	if p.last, err = args.Count("last", 50); err != nil {
 		return nil, err
 	}
-	p.name = creation.Conceal(&p.attr, p.redact.String)
+	p.name = newstream.Conceal(&p.attr, p.redact.String)
 	return p, nil
 }
 

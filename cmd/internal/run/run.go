@@ -18,10 +18,10 @@ package run
 import (
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 )
 
 // Command is ptrace-run.

@@ -7,16 +7,15 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
-	"github.com/posixtrace/posixtrace/cmd/internal/load"
-	"github.com/posixtrace/posixtrace/cmd/internal/logfile"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
-	"github.com/posixtrace/posixtrace/cmd/internal/spool"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracecontext"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/logfile"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracecontext"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -50,7 +49,7 @@ func (p *runPlan) run(env *cli.Env) error {
 		if s.term != nil {
 			s.term.killJob(status.Signal())
 		}
-		signals.DieBy(status.Signal())
+		cli.DieBy(status.Signal())
 	case final == 0 && p.strict && lost:
 		final = 1
 	}
@@ -65,12 +64,12 @@ type session struct {
 	rec         *posixtrace.Recorder
 	log         *logfile.File // nil without a log
 	child       *child.Process
-	term        *console           // the command's pseudo-terminal, or nil
-	tracer      *tracer.Tracer     // of the command's processes, or nil
-	tracerFault error              // why starting the tracer failed
-	started     int64              // time of the command's start
-	machine     load.Machine       // at that time
-	signals     *signals.Forwarder // of the signals for the command
+	term        *console       // the command's pseudo-terminal, or nil
+	tracer      *tracer.Tracer // of the command's processes, or nil
+	tracerFault error          // why starting the tracer failed
+	started     int64          // time of the command's start
+	machine     procfs.Machine // at that time
+	signals     *cli.Forwarder // of the signals for the command
 
 	context    tracecontext.Found // of the command
 	makefile   *makefile          // with --make, or nil
@@ -104,12 +103,12 @@ func (s *session) create() error {
 	// command, and must not leave the log incomplete. Opening the log is not covered: on a
 	// FIFO it blocks until there is a reader.
 	if s.plan.attach == 0 {
-		s.signals = signals.NewForwarder()
+		s.signals = cli.NewForwarder()
 	} else {
 		s.signals = catchDetach()
 	}
 	var err error
-	signals.Waiting(s.signals.C, func() { err = s.createStream(log) }, log.Discard)
+	cli.Waiting(s.signals.C, func() { err = s.createStream(log) }, log.Discard)
 	if err != nil {
 		log.Discard()
 		return err
@@ -138,10 +137,10 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	attr := s.plan.attr
 	attr.HoldLog = log != nil && log.Held
 	if s.plan.name != "" {
-		attr.Name = creation.NameFor(s.plan.name)
+		attr.Name = newstream.NameFor(s.plan.name)
 	} else if attr.Name == "" {
-		attr.Name = creation.NameFor(s.plan.redact.String(s.plan.target()))
-	} else if err := creation.CheckNameFree(attr.Name); err != nil {
+		attr.Name = newstream.NameFor(s.plan.redact.String(s.plan.target()))
+	} else if err := newstream.CheckNameFree(attr.Name); err != nil {
 		return err
 	} else {
 		attr.Exclusive = true
@@ -153,15 +152,15 @@ func (s *session) createStream(log *logfile.File) (err error) {
 	}
 	if err != nil {
 		if errors.Is(err, syscall.EEXIST) {
-			return creation.NameInUse(attr.Name)
+			return newstream.NameInUse(attr.Name)
 		}
 		return logfile.Fault(s.plan.log, err)
 	}
-	for _, note := range creation.RoomNotes(s.stream, &attr) {
+	for _, note := range newstream.RoomNotes(s.stream, &attr) {
 		s.env.Note(note)
 	}
 	if len(s.plan.filter) > 0 {
-		err = eventset.Filter(s.stream, s.plan.redact.FilterOps(s.plan.filter))
+		err = selection.Filter(s.stream, s.plan.redact.FilterOps(s.plan.filter))
 	}
 	if err == nil && s.plan.sync {
 		err = s.stream.SetSync(true)

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/spool"
-	"github.com/posixtrace/posixtrace/cmd/internal/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/spool"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
 )
 
 // spoolEnv makes the spool of the session's stream, starts to drain it, and returns environ

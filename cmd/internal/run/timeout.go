@@ -10,9 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/signals"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -180,7 +179,7 @@ func (t *timeLimit) enterGroup() {
 		unix.Setpgid(0, 0)
 	}
 	for _, sig := range terminalStops {
-		if !signals.Ignored(sig.(syscall.Signal)) {
+		if !cli.Ignored(sig.(syscall.Signal)) {
 			signal.Notify(make(chan os.Signal, 1), sig)
 		}
 	}

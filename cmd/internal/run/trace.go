@@ -10,11 +10,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/creation"
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/tracer"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -26,7 +26,7 @@ var tracerOption = strings.TrimPrefix(tracer.Flag, "--")
 
 // setEvents reads --events and --make.
 func (p *runPlan) setEvents(args *cli.Args) (err error) {
-	p.trace, p.command, err = creation.Events(args)
+	p.trace, p.command, err = newstream.Events(args)
 	p.trace.Make = args.Has("make")
 	return err
 }
@@ -99,7 +99,7 @@ func (s *session) reportUntraced(err error) {
 	missing := "events of processes are not recorded"
 	hint := ""
 	switch {
-	case refused && process.Tracer(os.Getpid()) != 0: // and so of its children
+	case refused && procfs.Tracer(os.Getpid()) != 0: // and so of its children
 		hint = "; ptrace-run is traced itself, as by strace or another ptrace-run -e, and a process has one tracer"
 	case refused:
 		hint = "; ptrace(2) is refused here: a container needs --cap-add=SYS_PTRACE, and kernel.yama.ptrace_scope must be below 3"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/load"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
@@ -25,7 +25,7 @@ type delays struct {
 
 func newDelays(t *testing.T) *delays {
 	t.Helper()
-	ran, waited := load.Delay(os.Getpid())
+	ran, waited := procfs.Delay(os.Getpid())
 	tracetest.Need(t, ran > 0 && waited > 0, "a kernel with CONFIG_SCHED_INFO")
 	program, traces := compile(t, "delay")
 	t.Cleanup(func() { reap(t, "PTRACE_DIR="+traces) })

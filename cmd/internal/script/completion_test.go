@@ -13,16 +13,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/callset"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/create"
 	"github.com/posixtrace/posixtrace/cmd/internal/ctl"
 	"github.com/posixtrace/posixtrace/cmd/internal/diff"
 	"github.com/posixtrace/posixtrace/cmd/internal/dump"
 	"github.com/posixtrace/posixtrace/cmd/internal/event"
-	"github.com/posixtrace/posixtrace/cmd/internal/eventset"
 	"github.com/posixtrace/posixtrace/cmd/internal/export"
 	"github.com/posixtrace/posixtrace/cmd/internal/filter"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/cmd/internal/run"
 )
 
@@ -83,16 +83,16 @@ func operandKind(c *cli.Command) string {
 }
 
 // eventSources are the words of ptrace-run --events. Sets of events have them, too.
-var eventSources = strings.Join(eventset.Words(), " ")
+var eventSources = strings.Join(selection.Words(), " ")
 
 // callClasses are the classes of system calls, and callNames their event types on any
 // architecture, in lines of moderate length.
 var (
-	callClasses = strings.Join(callset.Classes(), " ")
+	callClasses = strings.Join(catalog.CallClasses(), " ")
 	callNames   = sync.OnceValue(func() string {
 		names := map[string]bool{}
 		for _, arch := range []string{"amd64", "arm64"} {
-			table, err := os.ReadFile(filepath.Join("..", "tracer", "names_"+arch+".go"))
+			table, err := os.ReadFile(filepath.Join("..", "record", "tracer", "names_"+arch+".go"))
 			if err != nil {
 				panic(err)
 			}

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )

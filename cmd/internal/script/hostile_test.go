@@ -18,8 +18,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/report/pagetest"
 	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/internal/pagetest"
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
-	"github.com/posixtrace/posixtrace/cmd/internal/script/leaderless"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/script/testdata/leaderless"
 )
 
 func init() { helpers["leaderless"] = leaderless.Become }
@@ -21,10 +21,10 @@ func init() { helpers["leaderless"] = leaderless.Become }
 // members of its process group finds it.
 func TestLeaderless(t *testing.T) {
 	pid, end := leaderless.Start(t)
-	if _, err := process.Identify(pid); err != nil {
+	if _, err := procfs.Identify(pid); err != nil {
 		t.Fatal(err)
 	}
-	if _, pgrp, ok := process.Stat(pid); !ok || pgrp != unix.Getpgrp() {
+	if _, pgrp, ok := procfs.Stat(pid); !ok || pgrp != unix.Getpgrp() {
 		t.Errorf("its process group is %d, %v", pgrp, ok)
 	}
 	dir := t.TempDir()

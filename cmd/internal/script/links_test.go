@@ -20,9 +20,9 @@ import (
 //
 // scripts/bench measures the time.
 func TestLinks(t *testing.T) {
-	const draws = "github.com/posixtrace/posixtrace/cmd/internal/table"
-	const page = "github.com/posixtrace/posixtrace/cmd/internal/report/page"
-	const unpacks = "github.com/posixtrace/posixtrace/cmd/internal/unpack"
+	const draws = "github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	const page = "github.com/posixtrace/posixtrace/cmd/internal/format/report/page"
+	const unpacks = "github.com/posixtrace/posixtrace/cmd/internal/read/openlog"
 	tables := []*cli.Command{run.Command, ctl.Command, dump.Command, diff.Command, export.Command}
 	for _, c := range commands {
 		out, err := exec.Command("go", "list", "-deps", "../../"+c.Name).Output()
@@ -60,7 +60,7 @@ func TestPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	doors := map[string]string{"urfave/cli": "cli", "fatih/color": "cli", "smetrics": "cli", "tablewriter": "table", "demangle": "symbols", "klauspost": "unpack"}
+	doors := map[string]string{"urfave/cli": "cli", "fatih/color": "cli", "smetrics": "cli", "tablewriter": "format/output", "demangle": "read/symbols", "klauspost": "read/openlog"}
 	for line := range strings.Lines(string(out)) {
 		imports := strings.Fields(line)
 		name := strings.TrimPrefix(imports[0], internal)

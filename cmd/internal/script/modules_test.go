@@ -140,7 +140,7 @@ func linkedOn() (list []linkage) {
 }
 
 // uPlot is a script that the commands hold as a file. A test in a browser compares it with its release.
-var uPlotDir = filepath.Join("..", "report", "page", "uplot")
+var uPlotDir = filepath.Join("..", "format", "report", "page", "uplot")
 
 func uPlotVersion(t *testing.T) string {
 	text, err := os.ReadFile(filepath.Join(uPlotDir, "uPlot.iife.min.js"))
@@ -215,7 +215,7 @@ func licenceKind(text string) string {
 // ptrace-event runs once for each event of a script. It links what it needs and no more: no
 // output forms and no tables.
 func TestEventPackages(t *testing.T) {
-	want := []string{"callset", "capture", "child", "cli", "escape", "event", "idle", "load", "original", "packet", "plain", "process", "redact", "reopen", "signals", "spool", "streams", "target", "tracecontext", "untraced"}
+	want := []string{"cli", "event", "format/catalog", "format/escape", "format/redact", "procfs", "record/capture", "record/child", "record/destination", "record/spool", "record/streams", "record/tracecontext", "startup/idle", "startup/original", "startup/plain"}
 	out, err := exec.Command("go", "list", "-deps", "../../ptrace-event").Output()
 	if err != nil {
 		t.Fatal(err)

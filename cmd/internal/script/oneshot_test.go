@@ -13,8 +13,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 
-	_ "github.com/posixtrace/posixtrace/cmd/internal/idle" // as in cmd/ptrace-event
-	_ "github.com/posixtrace/posixtrace/cmd/internal/plain"
+	_ "github.com/posixtrace/posixtrace/cmd/internal/startup/idle" // as in cmd/ptrace-event
+	_ "github.com/posixtrace/posixtrace/cmd/internal/startup/plain"
 )
 
 // installedEvent builds ptrace-event as scripts/install does, and makes a trace directory.

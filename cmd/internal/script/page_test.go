@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/report/pagetest"
+	"github.com/posixtrace/posixtrace/internal/pagetest"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 

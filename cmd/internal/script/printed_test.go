@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/escape"
-	"github.com/posixtrace/posixtrace/cmd/internal/report/pagetest"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/internal/pagetest"
 )
 
 // Each form shows output as it was printed, and nothing that acts on a terminal. A file of

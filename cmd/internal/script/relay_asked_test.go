@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/capture"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/capture"
 )
 
 // relayOf returns the relay that writes to the pipe with the read end f, once it ignores TERM,

@@ -10,7 +10,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 )
 
 // lines returns the recorded output, one line per event.
@@ -221,7 +221,7 @@ func TestRunConsoleKilled(t *testing.T) {
 		pid := tm.pid("pid")
 		tm.raw(true)
 		monitor := tm.pid("parent")
-		outer, ok := process.Parent(monitor)
+		outer, ok := procfs.Parent(monitor)
 		if !ok {
 			t.Fatal("no ptrace-run")
 		}
@@ -232,7 +232,7 @@ func TestRunConsoleKilled(t *testing.T) {
 		if now := tm.modes(); now != before {
 			t.Errorf("killed by %v, the terminal is set to %+v, not %+v", sig, now, before)
 		}
-		tm.until("the command is hung up", func() bool { _, ok := process.Parent(pid); return !ok })
+		tm.until("the command is hung up", func() bool { _, ok := procfs.Parent(pid); return !ok })
 	}
 	// A forwarded signal kills the command, and ptrace-run then kills itself by it.
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGINT, unix.SIGQUIT} {
@@ -240,7 +240,7 @@ func TestRunConsoleKilled(t *testing.T) {
 		tm.typed("ptrace-run -c -o x.trace sh -c 'echo $PPID >parent; echo $$ >pid; exec sleep 120'\n")
 		tm.pid("pid")
 		tm.raw(true)
-		outer, ok := process.Parent(tm.pid("parent"))
+		outer, ok := procfs.Parent(tm.pid("parent"))
 		if !ok {
 			t.Fatal("no ptrace-run")
 		}

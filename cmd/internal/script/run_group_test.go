@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/process"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 )
 
 func init() {
@@ -78,7 +78,7 @@ func TestRunSignalsCommandInOtherGroup(t *testing.T) {
 		}
 	}
 	state := func(pid int) string {
-		b, _ := os.ReadFile(process.File(pid, "stat"))
+		b, _ := os.ReadFile(procfs.File(pid, "stat"))
 		if i := bytes.LastIndexByte(b, ')'); i >= 0 && i+2 < len(b) {
 			return string(b[i+2 : i+3])
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/report/pagetest"
+	"github.com/posixtrace/posixtrace/internal/pagetest"
 	"github.com/posixtrace/posixtrace/libposixtrace/ctest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/posixspan"

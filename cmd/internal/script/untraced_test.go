@@ -12,7 +12,7 @@ import (
 // The commands, which scripts start many times with that variable set, do not.
 func TestCommandsUntraced(t *testing.T) {
 	const (
-		refuses  = "init github.com/posixtrace/posixtrace/cmd/internal/untraced "
+		refuses  = "init github.com/posixtrace/posixtrace/cmd/internal/startup/original "
 		connects = "init github.com/posixtrace/posixtrace/pkg/posixtrace "
 		script   = `for c; do "$c" --version >/dev/null & p=$!; wait $p || exit; ls "$PTRACE_DIR"/p-$p-* 2>/dev/null; done; :`
 	)

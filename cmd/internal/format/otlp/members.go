@@ -1,0 +1,237 @@
+package otlp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// appendMembers appends the members of a system event, or its data if that is malformed. Their names
+// are those of the semantic conventions where they have one.
+func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []byte {
+	switch rec.ID {
+	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr:
+		if d, err := posixtrace.DecodeOutput(rec.Data); err == nil {
+			return appendOutput(b, rec, &d)
+		}
+	case posixtrace.EventStart:
+		if s, err := posixtrace.DecodeSet(rec.Data); err == nil {
+			return l.appendSet(b, attr+"posixtrace.filter"+isArray, &s)
+		}
+	case posixtrace.EventFilter:
+		if before, after, err := posixtrace.DecodeFilter(rec.Data); err == nil {
+			return l.appendSet(l.appendSet(b, attr+"posixtrace.old_filter"+isArray, &before), attr+"posixtrace.new_filter"+isArray, &after)
+		}
+	case posixtrace.EventStop:
+		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
+			return appendIntAttribute(b, attr+"posixtrace.auto"+isInt, int64(n))
+		}
+	case posixtrace.EventError:
+		if n, err := posixtrace.DecodeInt(rec.Data); err == nil {
+			return appendErrno(b, n)
+		}
+	case posixtrace.EventProcExec:
+		if len(rec.Data) > 0 {
+			return appendExec(b, rec.Data)
+		}
+	case posixtrace.EventProcExit:
+		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
+			b = appendIntAttribute(b, attr+"process.exit.code"+isInt, int64(d.Status))
+			if d.Signal != 0 {
+				b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+			}
+			return appendUsage(b, &d)
+		}
+	case posixtrace.EventProcFork:
+		if d, err := posixtrace.DecodeFork(rec.Data); err == nil {
+			return appendStringAttribute(appendIntAttribute(b, attr+"posixtrace.child"+isInt, int64(d.Child)), attr+"posixtrace.kind"+isString, d.Kind.String())
+		}
+	case posixtrace.EventProcSignal:
+		if d, err := posixtrace.DecodeSignal(rec.Data); err == nil {
+			b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+			b = appendIntAttribute(b, attr+"posixtrace.code"+isInt, int64(d.Code))
+			return appendIntAttribute(appendIntAttribute(b, attr+"posixtrace.sender"+isInt, int64(d.Sender)), attr+"posixtrace.sender_uid"+isInt, int64(d.UID))
+		}
+	case posixtrace.EventProcMap:
+		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
+			return appendMap(b, &d)
+		}
+	case posixtrace.EventProcContext:
+		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
+			return appendContext(b, &d)
+		}
+	case posixtrace.EventProcTimeout:
+		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
+			b = appendIntAttribute(b, attr+"posixtrace.limit_ns"+isInt, int64(d.Limit))
+			return appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+		}
+	default:
+		if t.call {
+			if l.call.Decode(rec.Data) == nil {
+				return appendCall(b, rec.Address, &l.call)
+			}
+		}
+	}
+	return appendPayload(b, attr+"posixtrace.data"+isString, rec)
+}
+
+func appendOutput(b []byte, rec *posixtrace.Record, d *posixtrace.OutputData) []byte {
+	stream := attr + "log.iostream" + isString + "stdout" + stringEnd
+	if rec.ID == posixtrace.EventOutputStderr {
+		stream = attr + "log.iostream" + isString + "stderr" + stringEnd
+	}
+	b = append(b, stream...)
+	if d.Continues {
+		b = appendBoolAttribute(b, attr+"posixtrace.continues"+isBool, true)
+	}
+	if d.NoNewline {
+		b = appendBoolAttribute(b, attr+"posixtrace.no_newline"+isBool, true)
+	}
+	if d.Return {
+		b = appendBoolAttribute(b, attr+"posixtrace.return"+isBool, true)
+	}
+	return b
+}
+
+func (l *Log) appendSet(b []byte, is string, set *posixtrace.EventSet) []byte {
+	names := catalog.TypesOfSet(func(id posixtrace.EventID) string { return escape.String(catalog.TypeOrNumber(l.name(id), id)) }, set)
+	return appendStrings(b, is, names)
+}
+
+func appendErrno(b []byte, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	b = appendStringAttribute(b, attr+"error.type"+isString, output.ErrnoName(n))
+	return appendIntAttribute(b, attr+"posixtrace.errno"+isInt, int64(n))
+}
+
+// appendExec appends what posixtrace.DecodeExec would decode: strings that end with a NUL, the path
+// and the arguments.
+func appendExec(b, data []byte) []byte {
+	b, data, more := appendToNUL(append(b, attr+"process.executable.path"+isString...), bytes.TrimSuffix(data, nul))
+	b = append(b, "}"+attr+"process.command_args"+isArray...)
+	for first := true; more; first = false {
+		if !first {
+			b = append(b, ',')
+		}
+		b, data, more = appendToNUL(append(b, aString...), data)
+	}
+	return append(b, arrayEnd...)
+}
+
+var nul = []byte{0}
+
+// appendToNUL appends the string at the start of data as text. It returns what follows the NUL, if
+// there is one.
+func appendToNUL(b, data []byte) (to, rest []byte, more bool) {
+	start := len(b)
+	b, n := escape.AppendPlain(b, data)
+	switch {
+	case n == len(data):
+		return append(b, `"}`...), nil, false
+	case data[n] == 0:
+		return append(b, `"}`...), data[n+1:], true
+	}
+	text, rest, more := bytes.Cut(data, nul)
+	return appendText(b[:start], text), rest, more
+}
+
+// programOf returns the last part of the path in the data of proc.exec.
+func programOf(data []byte) []byte {
+	path, _, _ := bytes.Cut(data, nul)
+	if i := bytes.LastIndexByte(path, '/'); i >= 0 && i+1 < len(path) {
+		return path[i+1:]
+	}
+	if len(path) == 0 {
+		return []byte("process")
+	}
+	return path
+}
+
+// appendUsage appends what a process used.
+func appendUsage(b []byte, d *posixtrace.ExitData) []byte {
+	if d.CoreDumped {
+		b = appendBoolAttribute(b, attr+"posixtrace.core"+isBool, true)
+	}
+	b = appendIntAttribute(b, attr+"posixtrace.user_ns"+isInt, int64(d.User))
+	b = appendIntAttribute(b, attr+"posixtrace.system_ns"+isInt, int64(d.System))
+	b = appendIntAttribute(b, attr+"posixtrace.maxrss"+isInt, d.MaxRSS)
+	b = appendIntAttribute(b, attr+"posixtrace.minor_faults"+isInt, d.MinorFault)
+	b = appendIntAttribute(b, attr+"posixtrace.major_faults"+isInt, d.MajorFault)
+	b = appendIntAttribute(b, attr+"posixtrace.blocks_in"+isInt, d.BlocksIn)
+	b = appendIntAttribute(b, attr+"posixtrace.blocks_out"+isInt, d.BlocksOut)
+	b = appendIntAttribute(b, attr+"posixtrace.voluntary_switches"+isInt, d.Voluntary)
+	b = appendIntAttribute(b, attr+"posixtrace.involuntary_switches"+isInt, d.Involunt)
+	if d.Processors > 0 {
+		b = appendIntAttribute(b, attr+"posixtrace.run_delay_ns"+isInt, int64(d.RunDelay))
+		b = appendIntAttribute(b, attr+"posixtrace.processors"+isInt, int64(d.Processors))
+	}
+	if d.Others != 0 || d.Idle != 0 || d.Pressure != 0 {
+		b = appendIntAttribute(b, attr+"posixtrace.others_ns"+isInt, int64(d.Others))
+		b = appendIntAttribute(b, attr+"posixtrace.idle_ns"+isInt, int64(d.Idle))
+		b = appendIntAttribute(b, attr+"posixtrace.pressure_ns"+isInt, int64(d.Pressure))
+	}
+	return b
+}
+
+func appendMap(b []byte, d *posixtrace.MapData) []byte {
+	b = appendStringAttribute(b, attr+"posixtrace.map.file"+isString, d.Path)
+	b = appendHexAttribute(b, attr+"posixtrace.map.start"+isHex, d.Start)
+	b = appendHexAttribute(b, attr+"posixtrace.map.end"+isHex, d.End)
+	b = appendHexAttribute(b, attr+"posixtrace.map.offset"+isHex, d.Offset)
+	b = appendStringAttribute(b, attr+"posixtrace.map.build_id"+isString, hex.EncodeToString(d.BuildID))
+	b = appendBoolAttribute(b, attr+"posixtrace.map.removed"+isBool, d.Removed)
+	b = appendBoolAttribute(b, attr+"posixtrace.map.first"+isBool, d.First)
+	return appendIntAttribute(b, attr+"posixtrace.map.parent"+isInt, int64(d.Parent))
+}
+
+func appendContext(b []byte, d *posixtrace.ContextData) []byte {
+	b = appendStringAttribute(b, attr+"posixtrace.trace_id"+isString, hex.EncodeToString(d.TraceID[:]))
+	b = appendStringAttribute(b, attr+"posixtrace.span_id"+isString, hex.EncodeToString(d.SpanID[:]))
+	b = appendStringAttribute(b, attr+"posixtrace.parent_span_id"+isString, hex.EncodeToString(d.Parent[:]))
+	b = appendIntAttribute(b, attr+"posixtrace.trace_flags"+isInt, int64(d.Flags))
+	return appendStringAttribute(b, attr+"posixtrace.tracestate"+isString, d.State)
+}
+
+func appendCall(b []byte, at uint64, d *posixtrace.SyscallData) []byte {
+	b = append(b, attr+"posixtrace.args"+isArray...)
+	for i := range d.Args {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(append(b, aString...), d.Args[i].Value)
+	}
+	b = append(b, arrayEnd...)
+	b = appendBoolAttribute(b, attr+"posixtrace.returned"+isBool, d.Returned)
+	b = appendIntAttribute(b, attr+"posixtrace.result"+isInt, d.Result)
+	b = appendErrno(b, d.Errno)
+	if d.Restarted != 0 {
+		b = appendStringAttribute(b, attr+"posixtrace.restarted"+isString, output.ErrnoName(d.Restarted))
+	}
+	if len(d.Opened) > 0 {
+		b = appendTextAttribute(b, attr+"posixtrace.opened"+isString, d.Opened)
+	}
+	if len(d.Stack) > 0 || d.StackCut {
+		b = appendStack(b, at, d)
+	}
+	return appendIntAttribute(b, attr+"posixtrace.duration_ns"+isInt, int64(d.Duration))
+}
+
+// appendStack appends a call stack, an address a line: the call itself first, then its callers.
+func appendStack(b []byte, at uint64, d *posixtrace.SyscallData) []byte {
+	b = strconv.AppendUint(append(b, attr+"code.stacktrace"+isString+"0x"...), at, 16)
+	for _, f := range d.Stack {
+		b = strconv.AppendUint(append(b, `\n0x`...), f.Address, 16)
+	}
+	b = append(b, `"}}`...)
+	if d.StackCut {
+		b = appendBoolAttribute(b, attr+"posixtrace.stack_cut"+isBool, true)
+	}
+	return b
+}

@@ -67,6 +67,9 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.passed { // by a Close since Halt
+		return s.log.Shutdown(e)
+	}
 	var sealed error
 	err := s.locked(func(m *stream.Mem, w *stream.Writer) error {
 		s.c.RecoverWriters() // a stream that is stopped counts no event that a dead writer owes
@@ -133,6 +136,9 @@ func (s *Stream) shutdownCut() error {
 	defer s.mu.Unlock()
 	select {
 	case <-s.closed:
+		if s.passed {
+			return s.log.Shutdown(stream.Event{})
+		}
 		return conn.ErrCut
 	default:
 	}

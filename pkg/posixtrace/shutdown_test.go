@@ -2,11 +2,14 @@ package posixtrace
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A second Shutdown of a stream returns after the first has removed the file: it may be the
@@ -77,5 +80,56 @@ func TestShutdownRemovesDeadStream(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("logged %v: Close: %v", logged, err)
 		}
+	}
+}
+
+// A Close beside a Shutdown, of the owner or of another handle, leaves a stream that a Shutdown still ends:
+// its log is served or the stream is shut down.
+func TestCloseBesideShutdown(t *testing.T) {
+	for i := range 150 {
+		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := CreateWithLog(0, &Attr{StreamSize: 8 << 10}, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := s.c.Path
+		other, err := Attach(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := []*Stream{s, other}[i%2]
+		begin, ended := make(chan struct{}), make(chan struct{})
+		var calls sync.WaitGroup
+		calls.Go(func() { <-begin; s.Close() })
+		calls.Go(func() { <-begin; by.Shutdown() })
+		close(begin)
+		go func() {
+			calls.Wait()
+			if again, err := Attach(path); err == nil {
+				again.Shutdown()
+			}
+			close(ended)
+		}()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("Close beside Shutdown of %s: the stream lives", []string{"the owner", "another handle"}[i%2])
+		}
+		r, err := NewReader(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = r.Next()
+		}
+		if err != io.EOF {
+			t.Errorf("the log is not complete: %v", err)
+		}
+		r.Close()
+		log.Close()
+		other.Close()
 	}
 }

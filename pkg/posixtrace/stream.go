@@ -24,6 +24,7 @@ type Stream struct {
 	mu     sync.Mutex       // one control call of this process at a time
 	ctl    *conn.Attachment // the writer of control calls
 	closed chan struct{}
+	passed bool // the owner of the log goes on with another Stream
 
 	// A call that needs the names alone does not wait for a control call. Held within mu.
 	naming sync.Mutex
@@ -160,7 +161,8 @@ func (s *Stream) Close() error {
 	default:
 	}
 	if s.log != nil {
-		if !s.c.Dead() && s.handOver() {
+		if !s.c.Dead() {
+			s.handOver() // a Shutdown that has halted the owner goes on with the other Stream
 			return nil
 		}
 		go s.log.Halt() // the owner's loop may wait for a lock that we hold
@@ -170,27 +172,24 @@ func (s *Stream) Close() error {
 }
 
 // handOver closes the application's Stream. The owner of the log continues with another one, unknown to the
-// application. It returns false if the owner has halted. The caller has called lockAll.
-func (s *Stream) handOver() bool {
-	if s.log.Halted() {
-		return false
-	}
+// application. The caller has called lockAll.
+func (s *Stream) handOver() {
 	successor := newStream(s.c)
 	s.naming.Lock()
 	defer s.naming.Unlock()
 	successor.log, successor.ctl, successor.names = s.log, s.ctl, s.names
 	s.ctl, s.names = nil, nil
 	s.log.PassTo(successor.ownerCalls())
+	s.passed = true
 	close(s.closed)
 	runtime.KeepAlive(s)
-	return true
 }
 
 // ownerCalls returns the calls that the owner of the log makes.
 func (s *Stream) ownerCalls() *owner.Calls {
 	return &owner.Calls{
 		Flush: s.flushLocked, Clear: s.Clear, Recover: s.recoverDead,
-		Shutdown: func(e stream.Event) { s.shutdownAt(e) },
+		Shutdown: s.shutdownAt,
 	}
 }
 

@@ -31,8 +31,8 @@ type Log struct {
 type Calls struct {
 	Flush    func(sync bool) error
 	Clear    func() error
-	Recover  func()               // frees what dead writers hold
-	Shutdown func(e stream.Event) // e is the STOP event
+	Recover  func()                     // frees what dead writers hold
+	Shutdown func(e stream.Event) error // e is the STOP event
 }
 
 // New returns the log of a stream that this process owns. f is its file, the caller's descriptor duplicated
@@ -94,18 +94,13 @@ func (o *Log) TryFlush() error {
 	}
 }
 
-// Halted reports whether Halt was called.
-func (o *Log) Halted() bool {
-	select {
-	case <-o.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // PassTo continues with the calls of another handle of the stream.
 func (o *Log) PassTo(calls *Calls) { o.calls.Store(calls) }
+
+// Shutdown shuts the stream down with the handle of now. e becomes the STOP event.
+func (o *Log) Shutdown(e stream.Event) error {
+	return o.do(func(c *Calls) error { return c.Shutdown(e) })
+}
 
 // do calls f with the calls of the handle, and again if PassTo has replaced the handle meanwhile.
 func (o *Log) do(f func(*Calls) error) error {
@@ -153,7 +148,7 @@ func (o *Log) Run() {
 				o.held.Store(false)
 			}
 			// Shutdown stops this loop, so it cannot run in it.
-			go o.calls.Load().Shutdown(o.by.end())
+			go o.Shutdown(o.by.end())
 			<-o.stop
 			return
 		}

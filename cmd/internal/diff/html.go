@@ -9,7 +9,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/report"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -114,7 +114,7 @@ func (s *show) appendHTMLTable(b []byte) []byte {
 	b = append(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"t-differences\"><table class=\"sortable\">\n<thead><tr>"...)
 	for _, c := range columns {
 		b = append(b, `<th scope="col"`...)
-		if c.align == drawn.Right {
+		if c.align == output.Right {
 			b = append(b, ` class="n"`...)
 		}
 		b = append(append(append(b, '>'), c.name...), "</th>"...)
@@ -127,7 +127,7 @@ func (s *show) appendHTMLTable(b []byte) []byte {
 		}
 		b = append(b, '>')
 		for i, c := range columns {
-			b = s.appendCell(b, d, i, c.align == drawn.Right)
+			b = s.appendCell(b, d, i, c.align == output.Right)
 		}
 		b = append(b, "</tr>\n"...)
 	}

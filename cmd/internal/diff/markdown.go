@@ -2,7 +2,7 @@ package diff
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 )
@@ -30,7 +30,7 @@ func (s *show) appendMarkdown(b []byte) []byte {
 		}
 		b = append(b, "\n|"...)
 		for _, c := range columns {
-			if c.align == drawn.Right {
+			if c.align == output.Right {
 				b = append(b, " ---: |"...)
 			} else {
 				b = append(b, " --- |"...)

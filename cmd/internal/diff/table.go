@@ -6,27 +6,26 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
 // columns are the columns of the table. The cells of the last two are untrusted.
 var columns = []struct {
 	name  string
-	align drawn.Align
+	align output.Align
 	cell  func(s *show, d *compare.Difference) string
 }{
-	{"effect", drawn.Right, func(s *show, d *compare.Difference) string { return s.effect(d) }},
-	{"change", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.How) }},
-	{"old", drawn.Right, func(s *show, d *compare.Difference) string {
+	{"effect", output.Right, func(s *show, d *compare.Difference) string { return s.effect(d) }},
+	{"change", output.Left, func(_ *show, d *compare.Difference) string { return string(d.How) }},
+	{"old", output.Right, func(s *show, d *compare.Difference) string {
 		return s.value(d, compare.Old, d.Time.Old, d.Whole.Old, d.Time.OldSpread)
 	}},
-	{"new", drawn.Right, func(s *show, d *compare.Difference) string {
+	{"new", output.Right, func(s *show, d *compare.Difference) string {
 		return s.value(d, compare.New, d.Time.New, d.Whole.New, d.Time.NewSpread)
 	}},
-	{"times", drawn.Right, func(_ *show, d *compare.Difference) string { return counted(d) }},
-	{"what", drawn.Left, func(_ *show, d *compare.Difference) string { return string(d.What) }},
-	{"name", drawn.Left, func(_ *show, d *compare.Difference) string { return nameOf(d) }},
-	{"in", drawn.Left, func(_ *show, d *compare.Difference) string { return d.In }},
+	{"times", output.Right, func(_ *show, d *compare.Difference) string { return counted(d) }},
+	{"what", output.Left, func(_ *show, d *compare.Difference) string { return string(d.What) }},
+	{"name", output.Left, func(_ *show, d *compare.Difference) string { return nameOf(d) }},
+	{"in", output.Left, func(_ *show, d *compare.Difference) string { return d.In }},
 }
 
 // untrusted is the index of the first column with untrusted text.
@@ -84,7 +83,7 @@ func (s *show) appendTable(b []byte) []byte {
 	b = s.head(b)
 	list, left := s.limited()
 	if len(list) > 0 {
-		t := drawn.Table{Escaped: true, Width: s.width}
+		t := output.Table{Escaped: true, Width: s.width}
 		for _, c := range columns {
 			t.Header, t.Align = append(t.Header, c.name), append(t.Align, c.align)
 		}

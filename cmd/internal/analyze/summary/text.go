@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
 // widest is the width of text columns where there is no terminal.
@@ -18,7 +18,7 @@ func (s *show) appendText(b []byte) []byte {
 		text, failed := lines[i].text(), lines[i].failed
 		for i+1 < len(lines) && lines[i+1].joined {
 			more := lines[i+1].text()
-			if s.Width > 0 && drawn.Width(text)+len("; ")+drawn.Width(more) > s.Width {
+			if s.Width > 0 && output.Width(text)+len("; ")+output.Width(more) > s.Width {
 				break
 			}
 			text += "; " + more
@@ -59,10 +59,10 @@ func (s *show) appendText(b []byte) []byte {
 
 // fit cuts text to the columns of a terminal.
 func fit(text string, width int) string {
-	if drawn.Width(text) <= width {
+	if output.Width(text) <= width {
 		return text
 	}
-	return drawn.Truncate(text, width, "…")
+	return output.Truncate(text, width, "…")
 }
 
 // bounded returns the subject of a line, which has n characters unless it has a bound of its own.
@@ -131,14 +131,14 @@ func (s *show) appendTable(b []byte, t *table, rows int) []byte {
 	if s.Width > 0 {
 		s.fit(t)
 	}
-	d := drawn.Table{Escaped: true, Width: s.Width}
+	d := output.Table{Escaped: true, Width: s.Width}
 	for _, c := range t.columns {
 		name, text := strings.CutPrefix(c, " ")
 		d.Header = append(d.Header, name)
 		if text {
-			d.Align = append(d.Align, drawn.Left)
+			d.Align = append(d.Align, output.Left)
 		} else {
-			d.Align = append(d.Align, drawn.Right)
+			d.Align = append(d.Align, output.Right)
 		}
 	}
 	for _, r := range t.rows[:min(len(t.rows), rows)] {

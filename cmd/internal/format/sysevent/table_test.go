@@ -92,7 +92,7 @@ func TestEventsHaveRows(t *testing.T) {
 		}
 	}
 	names := 0
-	for _, spec := range declared(t, "../../../pkg/posixtrace") {
+	for _, spec := range declared(t, "../../../../pkg/posixtrace") {
 		switch s := spec.(type) {
 		case *ast.TypeSpec:
 			if name := s.Name.Name; strings.HasSuffix(name, "Data") && s.Name.IsExported() && !types[name] {
@@ -274,19 +274,27 @@ var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", 
 // The tests above compare what they write with the table.
 var byHand = []string{"ctf", "otlp"}
 
+// sources returns the files of all packages of the commands without their tests.
+func sources(t *testing.T) (list []string) {
+	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go", "../../*/*/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })...)
+	}
+	if len(list) < 300 {
+		t.Fatal("too few files", len(list))
+	}
+	return list
+}
+
 // No other package of the commands has a list of the events. A package may decode three of them, of which
 // it knows more than how to show them: such as forks and exits, which make a tree.
 func TestTheOnlyList(t *testing.T) {
 	const most = 3
-	files, err := filepath.Glob("../*/*.go")
-	if err != nil || len(files) < 100 {
-		t.Fatal("too few files", len(files), err)
-	}
 	used := map[string]map[string]bool{}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
+	for _, name := range sources(t) {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -311,12 +319,8 @@ func TestTheOnlyList(t *testing.T) {
 
 // The only phrase for the end of a process is that of package output: no other package has the words.
 func TestTheOnlyPhrase(t *testing.T) {
-	files, err := filepath.Glob("../*/*.go")
-	if err != nil || len(files) < 100 {
-		t.Fatal("too few files", len(files), err)
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "../output/") {
+	for _, name := range sources(t) {
+		if strings.Contains(name, "/format/output/") {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)

@@ -106,7 +106,7 @@ func pass(b []byte, skim func(c *Cursor, last uint64) (int, uint64)) (total int)
 	var last uint64
 	for {
 		var n int
-		n, last = skim(&c, last)
+		n, _ = skim(&c, last)
 		total += n
 		var r Record
 		if ok, _ := c.Next(&r); !ok {

@@ -228,8 +228,14 @@ func (c *Conn) Stale() bool {
 	return c.Mem.HandedOver() && !c.Mem.Owner().Alive()
 }
 
-// ErrCut is the error of a stream whose file was truncated.
-var ErrCut = sys.Wrap("the stream's file was cut short", syscall.EIO)
+// ErrCut is the error of a stream whose file was truncated. It is EIO, which its text does not say: users
+// would take it for a fault of a device.
+var ErrCut error = cutError{}
+
+type cutError struct{}
+
+func (cutError) Error() string { return "the stream's file was cut short" }
+func (cutError) Unwrap() error { return syscall.EIO }
 
 // Cut reports whether the stream is lost because another process truncated its file. To a process
 // that has noticed, the stream is dead and empty.

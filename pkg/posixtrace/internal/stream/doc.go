@@ -17,18 +17,19 @@
 //
 // # Life of an event
 //
-//  1. The caller has compared its page's word with its table of streams (package registry), and calls
-//     [Writer.Append] for each stream that runs and accepts the type.
+//  1. The caller has compared the word of its page, a counter of changes, with its table of streams
+//     (package tracee), and calls [Writer.Append] for each stream that runs and accepts the type.
 //  2. The processor number selects a shard of the writer; it is a hint only. Append makes the shard's
-//     chunk busy with one compare-and-swap. It has read the counter before: in the other order, it
-//     would wait for the locked instruction.
-//  3. Append checks three words. If the tick is not beyond the horizon, it reads the clock again. If a
-//     stop or a new filter has changed the state, or the chunk has gone to another shard, the event
-//     goes back to the start. Otherwise Append stores the record and publishes it by one store of the
-//     control word. A writer killed between any two instructions leaves a readable chunk.
+//     chunk busy with one compare-and-swap of its control word (seize). It has read the processor's
+//     clock before: in the other order, it would wait for the locked instruction.
+//  3. Append checks three words: the horizon, the state, the shard's tag. If the tick is not beyond the
+//     horizon, it reads the clock again. If a stop or a new filter has changed the state, or the chunk has
+//     gone to another shard, the event goes back to the start. Otherwise Append stores the record behind
+//     those that are published, and publishes it by one store of the control word (publish). A writer
+//     killed between any two instructions leaves a readable chunk.
 //  4. If the chunk is full, taken or busy, the writer claims another one, for which its shard needs a
-//     permit, or appends to an open one. If all open chunks stay busy, a new one replaces one of them
-//     until that one is free again. A writer without a permit takes that of a writer whose chunk has
+//     permit, or appends to an open one. If all open chunks stay busy, a new one takes the place of one
+//     of them in the table, and that one is displaced until its writer is done. A writer without a permit takes that of a writer whose chunk has
 //     not changed since its last look, or waits 5 ms at most.
 //  5. If no chunk is available, PolicyLoop takes the oldest full chunk and counts its events as lost.
 //     Under the other policies the stream becomes full and suspended, and the event counts as lost.

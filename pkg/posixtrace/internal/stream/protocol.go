@@ -11,7 +11,20 @@ package stream
 //
 // gen is the generation. slot is the index of a process in the header's table of slots. B is the busy
 // bit; the thread that has set it is the holder. count and offset say how many events, in how many bytes,
-// are published; bytes beyond the offset do not exist. An idle word is one without B.
+// are published; bytes beyond the offset do not exist. An idle word is one without B. The generation wraps
+// after a million turns of a chunk; a count never reaches B, since no chunk has room for so many records.
+//
+// Words beside it, which the text below names:
+//
+//	age            when a chunk was begun; under LOOP claim takes the oldest
+//	tag            a shard's copy of its chunk's word, without count and offset
+//	map            the header's bits of the free chunks
+//	hint           the header's word that says that there may be partial chunks
+//	lost           of a chunk: how many events were overwritten unread, in all its generations
+//	read, cleared  of a chunk: how many events of a generation a reader has consumed, or a Clear or flush is
+//	               done with. Frozen, read does not change any more
+//	base, last     of a chunk: the tick that its first record counts from, and that of its last record
+//	sites          of a chunk: how many trace points its records have named; later records refer to them
 //
 // Only the methods in this file change a control word, each by one transition. libposixtrace/protocol.h
 // has the same ones, but for those of a flush and of a reader, which C does not have.
@@ -24,7 +37,7 @@ package stream
 //	adopt      partial                               owned(a)+B      CAS    a writer
 //	adopt      partial                               open(0)         CAS    a writer
 //	takeOver   owned                                 owned(b)+B      CAS    a writer without a permit
-//	seize      owned                                 owned(a)+B      CAS    the owner
+//	seize      owned                                 owned(a)+B      CAS    the shard's writer
 //	seizeOpen  open                                  open(a)+B       CAS    a writer
 //	publish    owned+B                               owned(a) n+1    store  the holder
 //	publish    open+B                                open(0) n+1     store  the holder
@@ -32,7 +45,7 @@ package stream
 //	letGo      open+B                                open(0)         store  the holder
 //	unseize    owned+B                               owned(a)        CAS    a recoverer, Close
 //	unseize    open+B                                open(0)         CAS    a recoverer, Close
-//	retire     owned owned+B open none               full(0)         CAS    the holder, a writer, a flush, a reader
+//	retire     owned owned+B open none               full(0)         CAS    the holder, a writer, a flush, a recoverer, a reader
 //	park       owned owned+B open leaving            partial(0)      CAS    the holder, a writer, a flush, a recoverer
 //	drop       owned owned+B open full partial none  free(0) g'      CAS    as retire and park; a reader, Clear
 //	drop       leaving                               free(0) g'      CAS    a flush, Clear
@@ -42,23 +55,25 @@ package stream
 //	renew      leaving                               leaving(f) g'   CAS    the flush
 //	renew      leaving                               full(0) g'      CAS    a recoverer
 //
-// a, b and f are slots of processes; 0 is no process. g' is the next generation, n+1 one event more. free,
+// a, b and f are slots of processes; 0 is no process. g' is the next generation, n+1 one event more. drop,
 // begin and release leave neither count nor offset. A transition keeps what the table does not name.
 // "CAS" compares the whole word with the one that the caller has seen, "store" does not compare. none is
-// the state that no transition makes: a hostile process has stored it, and the next caller closes the chunk.
+// the state that no transition makes: a hostile process has stored it, and the next caller closes the chunk. A
+// hostile word with B in another state than owned and open is in no row: its chunk stays as it is.
 // A further operation, probe, adds zero.
 //
-// For each transition, what other processes see with the new word, and what a recoverer does if the
+// For each transition, which stores before it other processes see with the new word, and what a recoverer does if the
 // maker was killed just before it, or just after it:
 //
 //	claim      publishes nothing. The claimer then clears the bit of the map of free chunks, and counts
-//	           unread events as lost (empty). Before: nothing. After: empty runs again, each step of it
-//	           once, and the recoverer releases the chunk.
+//	           unread events as lost (empty). Before: nothing. After: the recoverer runs empty again, which
+//	           finds by the generation in lost what is done, and releases the chunk.
 //	begin      publishes the members of desc, and lost and read of the next generation. Before: as after
 //	           claim. After: an owned chunk is empty, and is dropped. An open one that its writer has not
 //	           entered in the header's table is dropped, too (reclaimOpen).
 //	release    publishes lost and read of the next generation. After: the recoverer completes the map.
-//	adopt      relies on last and sites, which park has noted. After: owned: unseize, park. Open: as begin.
+//	adopt      relies on last and sites, which park has noted. After: owned: unseize, park. Open: if the
+//	           header's table does not have it, it is closed; its events stay.
 //	takeOver   publishes nothing. The permit moves behind it. After: unseize, park; the permit stays.
 //	seize      publishes nothing. After: unseize, then park or retire. The n events stay.
 //	seizeOpen  as seize; the slot names the holder to a recoverer. The chunk stays open if the header's
@@ -109,14 +124,14 @@ package stream
 //
 // Invariants:
 //
-//  1. Only the holder changes a word with B, unless its process is dead, or closes the writer. Therefore
+//  1. Only the holder changes a word with B, unless its process is dead, or closes the writer; only the
+//     claimer one in claiming, unless it is dead. Therefore begin and release need not compare, and
 //     publish and letGo need not compare. (A C process, in which a record can end by a jump, compares.)
-//  2. Each change of an idle word, and each change by a process other than the holder, compares the whole
-//     word. Of two makers one wins.
+//  2. Each other change compares the whole word. Of two makers one wins.
 //  3. Bytes below the offset stay unchanged while the generation lasts and the state is not claiming. A
 //     copy is good if probe, behind it, finds the same generation in another state than claiming.
 //  4. The generation rises in begin, release, drop and renew. It stays in adopt and takeOver, so a word may
-//     recur under another owner: a new owner clears the stale tags of its shards before letGo (install), and
+//     recur under another writer: a new one clears the stale tags of its shards before letGo (install), and
 //     a holder compares its tag again behind seize.
 //  5. An idle free, open, full or partial word has slot 0. So a slot names the process that owes something.
 //  6. A claiming word has the generation and the events from before. lost and read are of the next
@@ -152,8 +167,8 @@ package stream
 //     nowhere else. In one table the owners would take these entries, and the search would be longer.
 //   - If a hundred processes end after one event each, a hundred chunks are partial, and their room is
 //     promised. The control words are the table of these; partials is a hint that saves a look at them.
-//   - A chunk to be replaced keeps its entry until its age is set. Set before, it could get newer events than its
-//     age says. Without the entry, a writer killed in between would leave it the oldest.
+//   - A chunk to be replaced keeps its entry until its age is set. If the age were set first, it could get newer
+//     events than that says. Without the entry, a writer killed in between would leave it the oldest.
 
 // The control word.
 const (
@@ -244,7 +259,7 @@ func (d *desc) change(c ctl, from stateSet, n ctl) bool {
 // The transitions of the word of a chunk. Here and in the rest of the package, c beside a chunk is its control
 // word as the caller has loaded it. A transition fails if the word has changed since.
 
-// claim takes the chunk for slot, which must empty it.
+// claim takes the chunk for slot, which must empty it. Its callers pass a closed or open chunk under LOOP alone.
 func (d *desc) claim(c ctl, slot uint64) bool {
 	return d.change(c, ifFree|ifFull|ifPartial|ifOpen, c.with(slot, claiming))
 }
@@ -267,17 +282,17 @@ func (d *desc) adopt(c ctl, slot uint64, st chunkState) (n ctl, ok bool) {
 	return n, d.change(c, ifPartial, n)
 }
 
-// takeOver makes slot the owner in place of another writer. The chunk is busy until letGo.
+// takeOver gives an owned chunk to slot, in place of another writer. The chunk is busy until letGo.
 func (d *desc) takeOver(c ctl, slot uint64) (n ctl, ok bool) {
 	n = c.with(slot, owned) | busyBit
 	return n, d.change(c, ifOwned, n)
 }
 
-// seize makes an owner's chunk busy. The owner has compared c with its shard's tag, which no word of another
+// seize makes an owned chunk busy. The writer has compared c with its shard's tag, which no word of another
 // state matches.
 func (d *desc) seize(c ctl) bool { return d.ctl.CompareAndSwap(uint64(c), uint64(c|busyBit)) }
 
-// seizeOpen makes an open chunk busy.
+// seizeOpen makes an open chunk busy. It had slot 0 (invariant 5).
 func (d *desc) seizeOpen(c ctl, slot uint64) bool {
 	return d.change(c, ifOpen, c|busyBit|ctl(slot<<slotShift))
 }
@@ -323,7 +338,8 @@ func (d *desc) ship(c ctl, slot uint64) (n ctl, ok bool) {
 // handBack ends ship without a log that has the chunk, which gets state st.
 func (d *desc) handBack(c ctl, st chunkState) bool { return d.change(c, ifLeaving, c.with(0, st)) }
 
-// renew gives a chunk that a flush has taken the next generation. The flush keeps it (st leaving), or a
+// renew gives a chunk that a flush has taken the next generation: the flush has left it unwritten, with room for
+// writers, and the one that had it must see that it was closed. The flush keeps it (st leaving), or a
 // recoverer gives it back (full).
 func (d *desc) renew(c ctl, st chunkState) (n ctl, ok bool) {
 	if n = c.renewed(); st != leaving {

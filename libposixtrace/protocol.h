@@ -10,7 +10,7 @@
  *	release     claiming(a) g n                    free(0) g' 0                the claimer or a recoverer
  *	adopt       partial(0)                         owned(a)+B or open(0)       any writer
  *	take_over   owned(a)                           owned(b)+B                  a writer without a permit
- *	seize       owned(a)                           owned(a)+B                  the owner
+ *	seize       owned(a)                           owned(a)+B                  the shard's writer
  *	seize_open  open(0)                            open(a)+B                   any writer
  *	publish     owned(a)+B or open(a)+B, n         owned(a) or open(0), n+1    the holder
  *	let_go      owned(a)+B or open(a)+B            owned(a) or open(0)         the holder
@@ -26,10 +26,10 @@
  * begin, release and publish store; all others compare the whole word and exchange it.
  *
  * What differs from Go:
- * - let_go compares: the owner's process may have parked a chunk that a record left busy (abandoned.c).
+ * - let_go compares: the writer's process may have parked a chunk that a record left busy (abandoned.c).
  * - The caller of seize compares the shard's tag at once, and says which record holds the chunk
  *   (seize.h). Go compares the tag later.
- * - The owner parks a busy chunk if it knows that the record that held it has ended.
+ * - The writer parks a busy chunk if it knows that the record that held it has ended.
  * - A C process does not flush, read or clear. So nothing here ships a chunk or probes a word; only a
  *   recovery hands back and renews; and drop gets only chunks without events.
  */

@@ -16,7 +16,7 @@ package stream
 //
 // Words beside it, which the text below names:
 //
-//	age            when a chunk was begun; under LOOP claim takes the oldest
+//	age            the tick when a chunk was made (begin); under LOOP claim takes the oldest
 //	tag            a shard's copy of its chunk's word, without count and offset
 //	map            the header's bits of the free chunks
 //	hint           the header's word that says that there may be partial chunks

@@ -18,6 +18,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/format/otlp"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/report"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -153,6 +154,7 @@ func full() bool { return os.Getenv("POSIXTRACE_FULL") != "" }
 // No order of the events of processes, as a damaged log has them, makes a reader panic or loop: all
 // triples, and longer ones by chance. Without POSIXTRACE_FULL it tries some of each.
 func TestAnyOrderOfProcesses(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // it starts no goroutine
 	all := steps()
 	r := rand.New(rand.NewPCG(3, 4))
 	var orders [][]int

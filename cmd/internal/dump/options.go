@@ -19,8 +19,8 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "string-size", Arg: "N", Help: "--strace: show N bytes of each string (32)", Needs: cli.Needs("strace")},
 	{Long: "mask", Arg: "WHAT", Help: "--golden: mask data: REGEXP, @tmp, @pid or @date", Needs: cli.Needs("golden")},
 	{Long: "replay", Arg: "SPEED", Help: "replay at SPEED times the recorded rate", Excludes: cli.Excludes("follow", "wait-for")},
-	{Long: "symbols", Help: "show addresses as function (file:line), call stacks", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "golden", "annotate", "strace"}, modes, []string{"markdown"})...)},
-	{Long: "stack", SameRow: true, Help: "show the call stacks that ptrace-run --stack recorded", Excludes: cli.Excludes(slices.Concat([]string{"csv", "table", "chrome", "format", "golden", "annotate"}, modes, []string{"markdown"})...)},
+	{Long: "symbols", Help: "show addresses as function (file:line), call stacks", Excludes: cli.Excludes(slices.Concat(formsBut("json", "format"), modes, []string{"markdown"})...)},
+	{Long: "stack", SameRow: true, Help: "show the call stacks that ptrace-run --stack recorded", Excludes: cli.Excludes(slices.Concat(formsBut("json", "strace"), modes, []string{"markdown"})...)},
 	{Long: "time", Arg: "STYLE", Choices: []string{"rel", "abs", "unix", "delta", "none"}, Help: "times: rel (the default), abs, unix, delta, none", Excludes: cli.Excludes("annotate")},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "show only these: names, globs, @user, @system, @all"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
@@ -40,7 +40,7 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "rewind", Help: "--cursor: start again from the oldest event", Needs: cli.Needs("cursor")},
 	{Long: "peek", Help: "leave the events in a stream without a log"},
 	{Short: 's', Long: "summary", Help: "show where the time went", Excludes: listingAndModesAfter("summary")},
-	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat([]string{"json", "table", "csv", "chrome", "format", "golden", "annotate"}, modes[1:], listing)...)},
+	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat(formsBut("strace"), modes[1:], listing)...)},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
 	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline")},
 	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
@@ -78,6 +78,16 @@ func formOptions() (list []cli.Option) {
 		list = append(list, cli.Option{
 			Short: f.Short, Long: f.Name, Arg: f.Arg, Choices: f.Choices, Help: f.Help, Excludes: cli.Excludes(excludes...),
 		})
+	}
+	return list
+}
+
+// formsBut returns the names of all forms without some.
+func formsBut(without ...string) (list []string) {
+	for _, f := range output.Forms {
+		if !slices.Contains(without, f.Name) {
+			list = append(list, f.Name)
+		}
 	}
 	return list
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/internal/pagetest"
 
@@ -95,6 +96,18 @@ var forms = [][]string{
 	{"-s"}, {"-s", "-j"}, {"-s", "--top=0"}, {"--markdown"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
 	{"--html"}, {"--tree"}, {"--tree", "--top=0"}, {"--timeline"}, {"--timeline", "--top=0"}, {"--folded"}, {"--junit"},
 	{"-e", "data", "--replay=1000000000"},
+}
+
+// A form that is added is tried, too.
+func TestAllFormsAreTried(t *testing.T) {
+	for _, form := range output.Forms {
+		if !slices.ContainsFunc(forms, func(args []string) bool {
+			name, _, _ := strings.Cut(args[0], "=")
+			return name == "--"+form.Name || form.Short != 0 && name == "-"+string(form.Short)
+		}) {
+			t.Errorf("forms lacks --%s", form.Name)
+		}
+	}
 }
 
 // named are options of forms without text, or with all of it as in names.

@@ -1,7 +1,9 @@
 package attr
 
 import (
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,12 @@ func TestDescription(t *testing.T) {
 		}
 		if f.Type == reflect.TypeFor[Policy]() && f.Tag.Get("of") == "" {
 			t.Errorf("%s has no values", f.Name)
+		}
+		var at, size int
+		if n, _ := fmt.Sscanf(f.Tag.Get("log"), "%d,%d", &at, &size); n == 2 && size < 8 && f.Type == reflect.TypeFor[uint64]() {
+			if most, err := strconv.ParseUint(f.Tag.Get("max"), 0, 64); err != nil || most >= 1<<(8*size) {
+				t.Errorf("%s can be larger than its %d bytes in a log hold", f.Name, size)
+			}
 		}
 	}
 }

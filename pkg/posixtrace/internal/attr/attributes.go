@@ -5,8 +5,9 @@
 //
 // Three places make a new attribute: a member at the end of Attributes, members of the same name in the public
 // structs (attr.go of package posixtrace), and the prototypes of its functions in trace.h. Then run `go generate`,
-// run the tests that record what is stable with -update, and describe it: a row in ptrace-log(5), and a page for
-// its functions. TestEachAttributeGoesRound follows it through both languages.
+// run the tests that record what is stable with -update, and describe it: a row in ptrace-log(5), one in
+// posix_trace_attr_init(3), and a page for its functions. An attribute that the standard does not have has functions
+// of the same form. TestEachAttributeGoesRound follows it through both languages.
 package attr
 
 import "time"

@@ -47,7 +47,7 @@ func FromSettings(settings any) (Attributes, error) {
 			s = s.Elem()
 		}
 		if s.CanInt() && s.Int() < 0 {
-			return a, fmt.Errorf("a size below zero: %w", syscall.EINVAL)
+			return a, fmt.Errorf("%s below zero: %w", field.Name, syscall.EINVAL)
 		}
 		assign(v.Field(i), s)
 		if most, err := strconv.ParseUint(field.Tag.Get("max"), 0, 64); err == nil && v.Field(i).Uint() > most {
@@ -71,12 +71,12 @@ func FromPublic(public any) (a Attributes) {
 func (a *Attributes) ToPublic(public any) { a.toPublic(public, math.MaxUint64) }
 
 // ToSettings sets those members of settings whose bits are in set, by their numbers in Attributes. A number that
-// is zero becomes one, because in settings a zero asks for the default.
+// is zero becomes one, because in settings a zero asks for the default, unless that is zero.
 func (a *Attributes) ToSettings(settings any, set uint64) {
 	v := reflect.ValueOf(a).Elem()
 	for i := range v.NumField() {
 		to := reflect.ValueOf(settings).Elem().FieldByName(v.Type().Field(i).Name)
-		if to.IsValid() && to.CanInt() && v.Field(i).IsZero() {
+		if to.IsValid() && to.CanInt() && v.Field(i).IsZero() && v.Type().Field(i).Tag.Get("default") != "" {
 			v.Field(i).SetUint(1)
 		}
 	}

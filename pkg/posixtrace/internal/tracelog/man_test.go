@@ -86,9 +86,10 @@ func TestManPageTables(t *testing.T) {
 	must(t, err)
 	sizes := map[string]int{"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i32": 4, "i64": 8, "8 bytes": 8, "16 bytes": 16, "32 bytes": 32, "64 bytes": 64, "4144 bytes": anchorAreaSize}
 	next, tables := -1, 0
+	open := "" // the row before, if its type has no size
 	for _, l := range strings.Split(string(b), "\n") {
 		if strings.HasPrefix(l, ".Bl -column \"offset\"") {
-			next = 0
+			next, open = 0, ""
 			tables++
 		} else if !strings.HasPrefix(l, ".It ") {
 			next = max(next, -1)
@@ -101,10 +102,16 @@ func TestManPageTables(t *testing.T) {
 			if n, _ := fmt.Sscan(f[0], &at); n == 0 {
 				continue // the heading
 			}
-			if at != next {
+			if open != "" && at != 0 {
+				t.Errorf("%s: a type without a size, and not the last row", open)
+			} else if at != next {
 				t.Errorf("%s: want offset %d", l, next)
 			}
-			next = at + sizes[f[1]]
+			size, known := sizes[f[1]]
+			next, open = at+size, ""
+			if !known {
+				open = l
+			}
 		}
 	}
 	if tables < 10 {

@@ -311,7 +311,7 @@ func TestCAttachIsLikeGo(t *testing.T) {
 			to[rng.IntN(len(to))] ^= 1 << rng.IntN(8)
 		default:
 			at := int(unsafe.Offsetof(header{}.chunkSize)) + 4*rng.IntN(20)
-			if rng.IntN(2) == 0 {
+			if rng.IntN(4) == 0 {
 				at = int(unsafe.Offsetof(header{}.attributes)) + 8*rng.IntN(len(attr.Block{}))
 			}
 			binary.LittleEndian.PutUint32(to[at:], []uint32{0, 1, 2, 65, 4096, 1 << 17, 1 << 31}[rng.IntN(7)])

@@ -186,9 +186,18 @@ func (c *Conn) unlock() {
 
 // Orphaned reports whether the owner is dead or has executed another program, so that the next
 // process that finds the stream has to shut it down. It is not meant for the owner's own
-// connection.
+// connection. Without the stream's lock the answer may be old: the stream may have a new owner.
 func (c *Conn) Orphaned() bool {
-	return !c.Mem.HandedOver() && (!c.Mem.Owner().Alive() || c.Mem.Held() && !sys.Held(c.File))
+	for {
+		p, held := c.Mem.Owner(), c.Mem.Held()
+		if c.Mem.HandedOver() || p.Alive() && !(held && !sys.Held(c.File)) {
+			return false
+		}
+		// An owner that hands its stream over and ends is dead, too.
+		if !c.Mem.HandedOver() && c.Mem.Owner() == p && c.Mem.Held() == held {
+			return true
+		}
+	}
 }
 
 // Pin ties the stream's life to this program. The connection stays until Unpin, even if the
@@ -225,7 +234,16 @@ func (c *Conn) Owned() bool {
 
 // Stale reports whether the stream was handed over to a process that has ended since.
 func (c *Conn) Stale() bool {
-	return c.Mem.HandedOver() && !c.Mem.Owner().Alive()
+	for c.Mem.HandedOver() {
+		p := c.Mem.Owner()
+		if p.Alive() {
+			return false
+		}
+		if c.Mem.Owner() == p {
+			return true
+		}
+	}
+	return false
 }
 
 // ErrCut is the error of a stream whose file was truncated. It is EIO, which its text does not say: users

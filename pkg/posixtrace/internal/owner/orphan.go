@@ -3,6 +3,7 @@ package owner
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/chunk"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/internal/conn"
@@ -23,6 +24,8 @@ func ShutdownOrphan(c *conn.Conn, lock func() (func(), error), locked bool, last
 	}
 	return conn.Remove(c, locked)
 }
+
+var errOwned = sys.Wrap("the stream has a new owner", syscall.EAGAIN)
 
 // finishOrphan stops a stream whose owner is dead, completes its log if there is one, and marks it dead.
 // lock takes the stream's lock.
@@ -45,6 +48,9 @@ func finishOrphan(c *conn.Conn, lock func() (func(), error)) error {
 	m := c.Mem
 	if c.Dead() {
 		return nil // another process was faster
+	}
+	if !c.Orphaned() && !c.Stale() {
+		return errOwned
 	}
 	c.SweepSelf(true)
 	c.RecoverWriters()

@@ -80,6 +80,9 @@ func (s *Stream) shutdownOwn(e stream.Event) error {
 		m.Kill()
 		return nil
 	})
+	if err != nil && s.c.Cut() {
+		return s.removeCut()
+	}
 	if err != nil {
 		return fail("", err, syscall.EINVAL)
 	}
@@ -142,6 +145,12 @@ func (s *Stream) shutdownCut() error {
 		return conn.ErrCut
 	default:
 	}
+	return s.removeCut()
+}
+
+// removeCut removes and closes a stream whose file was truncated. The caller holds s.mu, and has halted the
+// owner of the log.
+func (s *Stream) removeCut() error {
 	// Remove the files first: after the close another process would take the stream for that of a dead
 	// owner.
 	err := conn.Remove(s.c, false)

@@ -6,10 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // A second Shutdown of a stream returns after the first has removed the file: it may be the
@@ -131,5 +135,45 @@ func TestCloseBesideShutdown(t *testing.T) {
 		r.Close()
 		log.Close()
 		other.Close()
+	}
+}
+
+// The same of a stream whose file is cut short at that time: in the end it
+// is removed, and closed.
+func TestCloseBesideShutdownOfCutStream(t *testing.T) {
+	for i := range 100 {
+		log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := CreateWithLog(0, &Attr{StreamSize: 8 << 10}, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := s.c.Path
+		begin := make(chan struct{})
+		var calls sync.WaitGroup
+		calls.Go(func() { <-begin; s.Close() })
+		calls.Go(func() { <-begin; os.Truncate(path, 0) })
+		if i%2 == 0 {
+			calls.Go(func() { <-begin; s.Shutdown() })
+		}
+		close(begin)
+		calls.Wait()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			if _, err := List(); err != nil { // as the next command does
+				t.Fatal(err)
+			}
+			_, err := os.Stat(path)
+			if errors.Is(err, os.ErrNotExist) && !slices.ContainsFunc(tracetest.Leaks(filepath.Dir(path)), func(l string) bool {
+				return strings.Contains(l, filepath.Base(path))
+			}) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("Close beside the cut, Shutdown too: %v: the file stays, or is open: %v", i%2 == 0, err)
+			}
+		}
+		log.Close()
 	}
 }

@@ -202,9 +202,10 @@ var _ = conform("STA-09", func(t *testing.T) {
 		}
 	}
 	for range 50 {
-		// Some of the events meet each edge of the window.
-		n := allowed.Add(200)
+		// 100 events meet the start, 100 pass in between, and 100 meet the stop.
+		allowed.Add(100)
 		startStream(t, s)
+		n := allowed.Add(200)
 		until(n - 100)
 		stopStream(t, s)
 		until(n)
@@ -231,7 +232,7 @@ var _ = conform("STA-09", func(t *testing.T) {
 			}
 		}
 	}
-	if starts != 50 || on || users == 0 {
+	if starts != 50 || on || users < 50*90 { // a few are under way as the stream starts
 		t.Errorf("%d START events, %d of users, still on: %v", starts, users, on)
 	}
 })

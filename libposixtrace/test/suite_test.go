@@ -85,6 +85,19 @@ func results(t *testing.T, report string) map[string][]string {
 
 func idOf(name string) string { id, _, _ := strings.Cut(name, "/"); return id }
 
+// A suite without a compiler or a library to test says so, and reports no requirement as failed.
+func TestSuiteThatCannotRun(t *testing.T) {
+	for _, env := range []string{"CC=no-such-compiler", "LIBS=-lno-such-library"} {
+		cmd := exec.Command(filepath.Join(suite, "run"), "CLR-01")
+		cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "CC="+strings.Join(ctest.CC(), " "), "CFLAGS=-I"+ctest.Source, env)
+		var report, said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &report, &said
+		if cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 2 || report.Len() > 0 || !strings.Contains(said.String(), "no-such-") {
+			t.Errorf("%s: %v, report %q, message %q", env, cmd.ProcessState, &report, &said)
+		}
+	}
+}
+
 // TestSuite runs the suite as it is. Nothing of libposixtrace fails, and what no portable program can test
 // is named.
 func TestSuite(t *testing.T) {

@@ -126,8 +126,11 @@ func usage(r *analysis.Run) string {
 }
 
 // ending returns in words how a command ended.
-func ending(c *analysis.Command) string {
-	switch c.State {
+func ending(c *analysis.Command) string { return EndOf(c.State, c.Status, c.Signal) }
+
+// EndOf returns in words how a command or span ended.
+func EndOf(state analysis.State, status, signal int) string {
+	switch state {
 	case analysis.Replaced:
 		return "executed another program"
 	case analysis.Running:
@@ -135,7 +138,7 @@ func ending(c *analysis.Command) string {
 	case analysis.Lost:
 		return "end not recorded"
 	}
-	return output.EndPhrase(c.Status, c.Signal)
+	return output.EndPhrase(status, signal)
 }
 
 // part returns a duration, and its part of the time of a log.

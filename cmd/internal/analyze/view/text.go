@@ -129,16 +129,11 @@ func ending(n *analysis.Node) string {
 }
 
 func endingOf(n *analysis.Node) string {
-	switch n.State {
-	case analysis.Running:
+	switch {
+	case n.State == analysis.Running:
 		return "runs at the end of the log"
-	case analysis.Lost:
-		return "end not recorded"
-	case analysis.Replaced:
-		return "executed another program"
-	}
-	if n.Error != "" {
+	case n.State == analysis.Ended && n.Error != "":
 		return n.Error
 	}
-	return output.EndPhrase(int(n.Status), int(n.Signal))
+	return summary.EndOf(n.State, int(n.Status), int(n.Signal))
 }

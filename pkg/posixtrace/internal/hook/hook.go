@@ -2,9 +2,8 @@
 // posixtrace to tool.
 package hook
 
-// Calls has the calls of package tool as methods of a value whose type posixtrace knows alone. posixtrace
-// sets it when it is initialized. Package tool declares the interface, whose methods take the types of
-// posixtrace.
+// Calls is a value of posixtrace, set when that is initialized. Its methods are the bodies of the functions of
+// package tool, which declares them as an interface: only these two packages know the types that they take.
 var Calls any
 
 // Point is the trace point of a control call that one process makes on behalf of another.

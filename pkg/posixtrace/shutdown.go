@@ -151,6 +151,7 @@ func (s *Stream) shutdownCut() error {
 // removeCut removes and closes a stream whose file was truncated. The caller holds s.mu, and has halted the
 // owner of the log.
 func (s *Stream) removeCut() error {
+	defer runtime.KeepAlive(s)
 	// Remove the files first: after the close another process would take the stream for that of a dead
 	// owner.
 	err := conn.Remove(s.c, false)

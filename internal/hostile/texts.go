@@ -33,7 +33,7 @@ func Texts() []string {
 		"\x1b[?25la\x1b[?25h", "\x1b[J\x1b[3J", "a\x1b[", "a\x1b[38;5", "a\x1b]8;;http://x", "\x1b\x1b[K[2J", "\x1b\x1b[K]0;x\a", "\x0e\x0f", "\x1b[1;2Hx", "\x1b[>4;1m", "\x1b[?4m", "\x1b]8;;a\x1b[2Jb\x1b\\",
 		// Characters that are invisible by themselves, where they belong and where not.
 		"\u26a0\ufe0f 1\ufe0f\u20e3 \u00a9\ufe0e", "\U0001f469\u200d\U0001f52c \U0001f3f3\ufe0f\u200d\U0001f308 \U0001f44b\U0001f3fd", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0915\u094d\u200d\u0937 \u0d28\u0d4d\u200d", "\u845b\U000e0100",
-		"ls\u200d", "l\u200ds", "l\u200cs", "1\ufe0f", "a\ufe0f", "\u26a0\ufe0f\ufe0f", "\u26a0\u200d\u200d\u26a0", "\u26a0\u200d", "\u200d\u26a0", "\ufe0f", "\u0645\u200c", "\u0645\u200cb", "\U0001faff\U0001faf9",
+		"\ufe0f\u200d\U0001f308", "1\ufe0f\u200d\U0001f308", "ls\u200d", "l\u200ds", "l\u200cs", "1\ufe0f", "a\ufe0f", "\u26a0\ufe0f\ufe0f", "\u26a0\u200d\u200d\u26a0", "\u26a0\u200d", "\u200d\u26a0", "\ufe0f", "\u0645\u200c", "\u0645\u200cb", "\U0001faff\U0001faf9",
 		"\ue0b0\uf121", "10\u00a0km\u3000\u202f", strings.Repeat("\u0301", 300), "e"+strings.Repeat("\u0301", 2000),
 		// Invalid or barely valid UTF-8.
 		"\xff\xfe", "\x80", "\xc3", "\xc0\xaf", "\xc1\x9b", "\xe0\x80\xaf", "\xe0\x80\x9b", "\xf0\x80\x80\x9b", "\xf8\x88\x80\x80\x80", "\xed\xa0\x80\xed\xb0\x80",

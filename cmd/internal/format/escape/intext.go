@@ -23,7 +23,8 @@ func inText(s []byte, at, n int, r rune) bool {
 		return selects(s[:at], r, s[at+n:])
 	case r == zwj:
 		before, after := around(s, at, n)
-		return isEmoji(before) && isSymbol(after) || shapes(before, after) || unicode.Is(viramas, before)
+		emoji := isSymbol(before) || before == emojiStyle && selects(s[:at-len(string(before))], before, s[at:])
+		return emoji && isSymbol(after) || shapes(before, after) || unicode.Is(viramas, before)
 	case r == zwnj:
 		return shapes(around(s, at, n))
 	}
@@ -31,8 +32,9 @@ func inText(s []byte, at, n int, r rune) bool {
 }
 
 const (
-	zwnj = 0x200c
-	zwj  = 0x200d
+	zwnj       = 0x200c
+	zwj        = 0x200d
+	emojiStyle = 0xfe0f // selects the emoji among the variants of a symbol
 )
 
 // keycap is the combining mark of the emoji 1️⃣.
@@ -43,7 +45,7 @@ const keycap = "\u20e3"
 func selects(before []byte, selector rune, after []byte) bool {
 	base, _ := utf8.DecodeLastRune(before)
 	switch {
-	case selector == 0xfe0e || selector == 0xfe0f:
+	case selector == 0xfe0e || selector == emojiStyle:
 		return isSymbol(base) || bytes.HasPrefix(after, []byte(keycap)) && (base == '#' || base == '*' || '0' <= base && base <= '9')
 	case selector >= 0xe0100, selector <= 0xfe02:
 		return unicode.Is(unicode.Han, base) || selector == 0xfe00 && base >= utf8.RuneSelf && unicode.Is(unicode.Sm, base)
@@ -61,9 +63,6 @@ func isSymbol(r rune) bool {
 	}
 	return r >= 0x1f000 && r <= 0x1faff || r >= utf8.RuneSelf && unicode.In(r, unicode.So, unicode.Sm)
 }
-
-// isEmoji reports whether a joiner may follow r: r is a symbol, or the selector behind one.
-func isEmoji(r rune) bool { return isSymbol(r) || r == 0xfe0f }
 
 // around returns the characters before and behind the n bytes at s[at:].
 func around(s []byte, at, n int) (before, after rune) {

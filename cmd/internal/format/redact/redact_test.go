@@ -280,6 +280,7 @@ func FuzzPieces(f *testing.F) {
 	f.Add("hunter[0-9]+", "x hunter22 y", 7)
 	f.Add("ü+x", "aüüüx", 2)
 	f.Add("(a|ab)(c|bcd)", "xabcdx", 3)
+	f.Add("0", "0\b0", 2)
 	f.Fuzz(func(t *testing.T, pattern, text string, cut int) {
 		if strings.ContainsAny(pattern, "^$\\") {
 			return
@@ -293,8 +294,9 @@ func FuzzPieces(f *testing.F) {
 		a, _ := l.Piece([]byte(text[:cut]), Continues)
 		b, _ := l.Piece([]byte(text[cut:]), Ends)
 		for _, sp := range s.find(nil, []byte(text)) {
-			// A match across the cut hides all up to the cut, and all from it on.
-			if sp.from < cut && sp.to > cut && (!strings.HasSuffix(string(a), Mark) || !strings.HasPrefix(string(b), Mark)) {
+			// A match across the cut hides all up to the cut, and all from it on. The backspace of an overstrike,
+			// without the character behind it, belongs to no match.
+			if sp.from < cut && sp.to > cut && (!strings.HasSuffix(strings.TrimRight(string(a), "\b"), Mark) || !strings.HasPrefix(string(b), Mark)) {
 				t.Errorf("%q in %q|%q: %q|%q", pattern, text[:cut], text[cut:], a, b)
 			}
 		}

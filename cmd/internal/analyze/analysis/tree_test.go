@@ -195,22 +195,26 @@ func TestChainSum(t *testing.T) {
 }
 
 func TestWork(t *testing.T) {
-	b := &built{}
-	m := b.command(0, "make", 0, 100)
-	s := b.span(m, "all", 5, 100)
-	b.command(s, "cc", 10, 60) // make waits from here on
-	b.command(s, "cc", 20, 40)
-	b.command(m, "ld", 80, 120) // longer than make
-	tr := b.tree()
-	tr.End = 100
-	want := []float64{1, 1, 2, 2, 1, 1, 1, 1, 1, 1}
-	for i, got := range tr.Work(10) {
-		if math.Abs(got-want[i]) > 1e-9 {
-			t.Errorf("part %d: %g, want %g", i, got, want[i])
+	var tr *Tree
+	// The times of today, as floating point, are multiples of 256 ns.
+	for _, at := range []int64{0, 1_800_000_000_000_000_000, math.MaxInt64 - 120, math.MinInt64} {
+		b := &built{}
+		m := b.command(0, "make", at, at+100)
+		s := b.span(m, "all", at+5, at+100)
+		b.command(s, "cc", at+10, at+60) // make waits from here on
+		b.command(s, "cc", at+20, at+40)
+		b.command(m, "ld", at+80, at+120) // longer than make
+		tr = b.tree()
+		tr.Start, tr.End = at, at+100
+		want := []float64{1, 1, 2, 2, 1, 1, 1, 1, 1, 1}
+		for i, got := range tr.Work(10) {
+			if math.Abs(got-want[i]) > 1e-9 {
+				t.Errorf("from %d: part %d: %g, want %g", at, i, got, want[i])
+			}
 		}
-	}
-	if got := tr.Work(1)[0]; math.Abs(got-1.2) > 1e-9 {
-		t.Errorf("mean %g", got)
+		if got := tr.Work(1)[0]; math.Abs(got-1.2) > 1e-9 {
+			t.Errorf("from %d: mean %g", at, got)
+		}
 	}
 	tr.Start = tr.End
 	if got := tr.Work(2); got[0] != 0 || got[1] != 0 || tr.Work(0) != nil && len(tr.Work(0)) > 0 {

@@ -6,7 +6,7 @@ func (t *Tree) Work(n int) []float64 {
 	if n <= 0 || t.End <= t.Start {
 		return make([]float64, max(n, 0))
 	}
-	w := work{start: float64(t.Start), length: (float64(t.End) - float64(t.Start)) / float64(n), parts: make([]float64, n+1), rates: make([]float64, n+1)}
+	w := work{start: t.Start, length: float64(length(t.Start, t.End)) / float64(n), parts: make([]float64, n+1), rates: make([]float64, n+1)}
 	above := make([]int32, len(t.Nodes))   // the command around a node, or None
 	covered := make([]int64, len(t.Nodes)) // until when children have run
 	for i := range t.Nodes {
@@ -39,8 +39,9 @@ func (t *Tree) Work(n int) []float64 {
 
 // work is a curve: for each part what is in it alone, and what changes from it on.
 type work struct {
-	start, length float64
-	parts, rates  []float64
+	start        int64
+	length       float64 // of a part
+	parts, rates []float64
 }
 
 // add adds processes that work from one moment to another.
@@ -51,7 +52,7 @@ func (w *work) add(from, to int64, count float64) {
 
 // edge changes the number of processes from a moment on.
 func (w *work) edge(at int64, count float64) {
-	x := max((float64(at)-w.start)/w.length, 0)
+	x := float64(length(w.start, at)) / w.length
 	i := int(min(x, float64(len(w.parts)-1)))
 	w.parts[i] += count * (1 - min(x-float64(i), 1))
 	if i+1 < len(w.rates) {

@@ -30,6 +30,7 @@ var Command = &cli.Command{
   shutdown   end the stream and complete its log
   status     show the status
   list       list the active streams
+  hang       show what a process and its descendants wait for
 
 Examples: ptrace-ctl status ci
           ptrace-ctl list --stale -q | xargs -r ptrace-ctl shutdown -f
@@ -43,8 +44,8 @@ var options = []cli.Option{
 	{Short: 'w', Long: "wait", Help: "flush: wait for the end and report its error", Verbs: []string{"flush"}},
 	{Long: "sync", Help: "flush: wait until the log is on its device", Verbs: []string{"flush"}},
 	{Short: 'f', Long: "force", Help: "shutdown: a missing stream is not an error", Verbs: []string{"shutdown"}},
-	{Short: 'j', Long: "json", Help: "status, list: one JSON object per stream, or thread", Verbs: []string{"status", "list"}},
-	{Short: 'p', Long: "pid", Arg: "PID", Help: "status: what the threads of this process are doing now", Verbs: []string{"status"}, Excludes: cli.Excludes("stream", "reset")},
+	{Short: 'j', Long: "json", Help: "status, list, hang: one JSON object per stream, or thread", Verbs: []string{"status", "list", "hang"}},
+	{Short: 'p', Long: "pid", Arg: "PID", Help: "status: what the threads of this process are doing now; hang: the root of the tree", Verbs: []string{"status", "hang"}, Excludes: cli.Excludes("stream", "reset")},
 	{Long: "reset", Help: "status: reset the overrun and error members", Verbs: []string{"status"}},
 	{Short: 'q', Long: "quiet", Help: "list: only names, or paths of ambiguous names", Verbs: []string{"list"}},
 	{Long: "stale", Help: "list: only streams whose process has ended", Verbs: []string{"list"}},
@@ -75,10 +76,10 @@ func flush(_ *cli.Env, args *cli.Args, s *posixtrace.Stream) error {
 	return s.RequestFlush()
 }
 
-const verbNames = "start, stop, clear, flush, shutdown, status and list"
+const verbNames = "start, stop, clear, flush, shutdown, status, list and hang"
 
 func unknownVerb(name string) error {
-	known := append(slices.Sorted(maps.Keys(verbs)), "list")
+	known := append(slices.Sorted(maps.Keys(verbs)), "list", "hang")
 	if ask := cli.DidYouMean(name, known); ask != "" {
 		return cli.Usagef("unknown verb '%s', %s Verbs are %s", name, ask, verbNames)
 	}
@@ -87,12 +88,12 @@ func unknownVerb(name string) error {
 
 func ctl(env *cli.Env, args *cli.Args) error {
 	if len(args.Operands) == 0 {
-		return cli.Usagef("missing verb: start, stop, clear, flush, shutdown, status or list")
+		return cli.Usagef("missing verb: start, stop, clear, flush, shutdown, status, list or hang")
 	}
 	name := args.Operands[0]
 	args.Operands = args.Operands[1:]
 	do, ok := verbs[name]
-	if !ok && name != "list" {
+	if !ok && name != "list" && name != "hang" {
 		return unknownVerb(name)
 	}
 	if err := cli.CheckVerb(options, name, args); err != nil {
@@ -110,6 +111,9 @@ func ctl(env *cli.Env, args *cli.Args) error {
 			return cli.Usagef("list takes no stream")
 		}
 		return listStreams(env, args)
+	}
+	if name == "hang" {
+		return showHang(env, args)
 	}
 	if args.Has("pid") {
 		return showThreads(env, args)

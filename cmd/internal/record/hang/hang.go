@@ -1,0 +1,95 @@
+//go:build linux
+
+// Package hang finds what the threads of a tree of processes wait for, and which thread can end each wait.
+// It stops no thread and needs no tracer: it reads /proc and the memory of the processes, as far as the
+// caller may.
+//
+// Look looks at each thread twice (threads.go), so that it can tell a thread that waits from one that works.
+// For each that waits, wait.go finds by the system call what it waits for: by descriptor (descriptors.go,
+// sockets.go), several of them (poll.go), a lock (locks.go), or a futex (futex.go). The threads that hold the
+// other end are looked at, too, within the tree or not. stuck.go then finds the threads that no other thread
+// can wake: a thread is live if it runs, or its wait has a limit, or something that cannot be seen may end
+// it, or if any thread that can end its wait is live. All others are stuck. Those of them that wait for
+// themselves are in a deadlock.
+//
+// Whatever /proc says is untrusted, and true at one moment: processes end meanwhile.
+package hang
+
+import "time"
+
+// A Kind is what a thread does.
+type Kind uint8
+
+const (
+	Waits   Kind = iota // for something
+	Sleeps              // for a time
+	Busy                // used a processor between the looks
+	Runs                // ran between the looks, but hardly used a processor
+	Stopped             // by a signal, or a tracer
+	Zombie              // has ended, and its parent has not waited for it
+)
+
+var kindNames = [...]string{"waits", "sleeps", "busy", "runs", "stopped", "zombie"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Thread is what a thread did. Its texts are untrusted.
+type Thread struct {
+	PID, TID int
+	Depth    int // in the tree, 0 for a root
+	Program  string
+	Args     []string // of its process
+	State    byte     // as ps(1) shows it
+	Kind     Kind
+	Call     string        // with arguments; "" if it is in none, or that is unknown
+	Wait     string        // the kernel's function that it sleeps in; "" if unknown
+	Since    time.Duration // how long it has been in the call; negative: unknown
+	Exact    bool          // Since is what a tracer has seen; else about
+	For      string        // what it waits for; "" if unknown
+	ForPID   int           // the thread that it waits for, or the first of several; 0: none is known
+	ForTID   int
+	Stuck    bool // no thread and no process that can be seen can wake it
+	Cycle    bool // it waits, over other threads, for itself: a deadlock
+	Stack    []string
+	Note     string // what could not be seen of it
+}
+
+// Options are those of Look.
+type Options struct {
+	Pause time.Duration // between the looks; 0 means 60 ms
+}
+
+// Report is what Look has found.
+type Report struct {
+	Threads []Thread // in the order of the tree
+	Notes   []string // what could not be seen
+}
+
+// pause is the time between two looks, unless Options say another.
+const pause = 60 * time.Millisecond
+
+// Look looks at the threads of the trees of processes below roots.
+func Look(roots []int, o Options) *Report {
+	if o.Pause <= 0 {
+		o.Pause = pause
+	}
+	w := newWorld()
+	w.listProcesses()
+	tree := w.tree(roots)
+	for _, p := range tree {
+		w.load(p)
+	}
+	begin := time.Now()
+	time.Sleep(o.Pause)
+	w.again(0, time.Since(begin))
+	for i := 0; i < len(w.order); i++ { // it grows by threads outside the tree
+		w.order[i].explain()
+	}
+	if n := w.first; n < len(w.order) {
+		begin = time.Now()
+		time.Sleep(o.Pause)
+		w.again(n, time.Since(begin))
+	}
+	w.settle()
+	return w.report(tree)
+}

@@ -1,0 +1,160 @@
+//go:build linux
+
+package hang
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+)
+
+// report returns the threads of the tree.
+func (w *world) report(tree []*process) *Report {
+	r := &Report{}
+	for _, p := range tree {
+		for _, t := range p.threads {
+			r.Threads = append(r.Threads, t.Thread)
+		}
+	}
+	for what, n := range w.hidden {
+		if n > 1 {
+			what += " (" + strconv.Itoa(n) + " times)"
+		}
+		r.Notes = append(r.Notes, "not seen: "+what)
+	}
+	slices.Sort(r.Notes)
+	return r
+}
+
+// culprit returns the thread that says best why the tree does not end: one of a deadlock, or the end of the
+// chain of waits that begins at the first root.
+func (r *Report) culprit() *Thread {
+	for i := range r.Threads {
+		if r.Threads[i].Cycle {
+			return &r.Threads[i]
+		}
+	}
+	if len(r.Threads) == 0 {
+		return nil
+	}
+	t, seen := &r.Threads[0], map[*Thread]bool{}
+	for t.ForTID != 0 && !seen[t] {
+		seen[t] = true
+		i := slices.IndexFunc(r.Threads, func(o Thread) bool { return o.TID == t.ForTID })
+		if i < 0 || seen[&r.Threads[i]] {
+			break
+		}
+		next := &r.Threads[i]
+		if !t.waitsForEnd() && next.Kind != Busy && (next.Kind != Waits || next.ForTID == 0) {
+			break
+		}
+		t = next
+	}
+	return t
+}
+
+// waitsForEnd reports whether the thread waits for the end of a process: that process says more.
+func (t *Thread) waitsForEnd() bool {
+	name, _, _ := strings.Cut(t.Call, "(")
+	switch name {
+	case "wait4", "waitid", "vfork", "clone", "clone3":
+		return true
+	}
+	return strings.HasPrefix(t.Wait, "do_wait")
+}
+
+// Headline returns one line, without a newline, that says why the tree does not end; "" if there is no thread.
+func (r *Report) Headline() string {
+	t := r.culprit()
+	if t == nil {
+		return ""
+	}
+	return string(t.appendText(nil))
+}
+
+// appendText appends what the thread does.
+func (t *Thread) appendText(b []byte) []byte {
+	switch {
+	case t.Cycle:
+		b = append(b, "deadlock: "...)
+	case t.Stuck && t.Kind != Zombie:
+		b = append(b, "stuck: "...)
+	}
+	b = escape.AppendPrintable(b, commandLine(t.Args, t.Program))
+	b = append(strconv.AppendInt(append(b, " (pid "...), int64(t.PID), 10), ')')
+	if t.TID != t.PID {
+		b = strconv.AppendInt(append(b, " thread "...), int64(t.TID), 10)
+		if t.Program != "" {
+			b = append(escape.AppendPrintable(append(b, " ("...), t.Program), ')')
+		}
+	}
+	b = append(b, ' ')
+	switch t.Kind {
+	case Zombie:
+		b = append(b, "has ended"...)
+	case Stopped:
+		b = append(b, "is stopped"...)
+	case Busy:
+		b = append(b, "is busy"...)
+	default:
+		b = append(b, t.Kind.String()...)
+	}
+	if t.Since >= 0 && (t.Kind == Waits || t.Kind == Sleeps) {
+		if t.Exact {
+			b = append(append(b, ' '), output.Duration(int64(t.Since))...)
+		} else {
+			b = append(strconv.AppendFloat(append(b, " about "...), t.Since.Seconds(), 'f', 1, 64), " s"...)
+		}
+	}
+	if t.Call != "" {
+		b = escape.AppendPrintable(append(b, " in "...), t.Call)
+	} else if t.Wait != "" && t.Kind == Waits {
+		b = escape.AppendPrintable(append(b, " in the kernel's "...), t.Wait)
+	}
+	if t.For != "" {
+		between := " for "
+		if t.Kind == Sleeps || t.Kind == Zombie {
+			between = ", "
+		}
+		if t.Kind == Zombie {
+			between = ", and waits for "
+		}
+		b = escape.AppendPrintable(append(b, between...), t.For)
+	}
+	if t.Note != "" {
+		b = append(escape.AppendPrintable(append(b, " ("...), t.Note), ')')
+	}
+	return b
+}
+
+// AppendText appends the report for people: the headline, and a line for each thread, most lines at most.
+func (r *Report) AppendText(b []byte, most int) []byte {
+	if len(r.Threads) == 0 || most <= 0 {
+		return b
+	}
+	b = append(append(b, r.Headline()...), '\n')
+	room := most - 1 - len(r.Notes)
+	if len(r.Threads) > 1 {
+		left := 0
+		for i := range r.Threads {
+			if room <= 1 && i < len(r.Threads)-1 || room <= 0 {
+				left++
+				continue
+			}
+			t := &r.Threads[i]
+			b = append(b, strings.Repeat(" ", 2*min(t.Depth+1, 20))...)
+			b = append(t.appendText(b), '\n')
+			room--
+		}
+		if left > 0 {
+			b = append(strconv.AppendInt(append(b, "  and "...), int64(left), 10), " threads more\n"...)
+		}
+	}
+	for _, n := range r.Notes {
+		b = append(escape.AppendPrintable(b, n), '\n')
+	}
+	return b
+}

@@ -1,0 +1,190 @@
+//go:build linux
+
+package hang
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// thread is a thread that was looked at.
+type thread struct {
+	Thread
+	w    *world
+	p    *process
+	name string // of the system call, "" if it is in none
+	args [6]uint64
+	seen tracer.Thread
+
+	ran, turns uint64 // on a processor: how long, and how often
+	ran2       bool   // it ran between the looks
+	on         []*thread
+	apart      bool // on has threads of which it is not known that they can end the wait
+	live       bool
+	rank       int // in stuck.go
+}
+
+// load looks at the threads of a process for the first time, once.
+func (w *world) load(p *process) []*thread {
+	if p == nil || p.loaded {
+		if p == nil {
+			return nil
+		}
+		return p.threads
+	}
+	p.loaded = true
+	var ids []int
+	w.hide("threads", numbers(procfs.File(p.pid, "task"), func(tid int) { ids = append(ids, tid) }))
+	slices.Sort(ids)
+	for _, tid := range ids {
+		seen, ok := tracer.ReadThread(tid)
+		if !ok {
+			continue
+		}
+		t := &thread{w: w, p: p, seen: seen}
+		t.Thread = Thread{PID: p.pid, TID: tid, Depth: p.depth, Program: seen.Name, Wait: seen.Wait, Since: -1}
+		t.State = p.state
+		if tid != p.pid {
+			if f := procfs.StatFields(tid); len(f) > 0 {
+				t.State = f[0][0]
+			}
+		}
+		t.ran, t.turns = schedstat(tid)
+		if t.seen.Hidden != nil && t.State != 'Z' {
+			t.Note = "its system call cannot be read: " + t.seen.Hidden.Error()
+			w.hide("system calls", t.seen.Hidden)
+		}
+		p.threads = append(p.threads, t)
+		w.threads[tid] = t
+		w.order = append(w.order, t)
+	}
+	return p.threads
+}
+
+// schedstat returns how long a thread has run, in nanoseconds, and how often it began to.
+func schedstat(tid int) (ran, turns uint64) {
+	b, err := procfs.Read(tid, "schedstat")
+	if err != nil {
+		return 0, 0
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 3 {
+		return 0, 0
+	}
+	ran, _ = strconv.ParseUint(f[0], 10, 64)
+	turns, _ = strconv.ParseUint(f[2], 10, 64)
+	return ran, turns
+}
+
+// again looks a second time at the threads of order from the nth on, d after the first look.
+func (w *world) again(n int, d time.Duration) {
+	w.now = lastRan("self")
+	for _, t := range w.order[n:] {
+		ran, turns := schedstat(t.TID)
+		if turns == 0 && ran == 0 && t.ran > 0 {
+			t.ran2, t.live = true, true // it has ended
+			continue
+		}
+		t.ran2 = turns != t.turns || ran != t.ran
+		if t.Kind == Waits && n > 0 && t.ran2 { // explained before
+			t.live = true
+		}
+		switch {
+		case time.Duration(ran-t.ran) > d/20:
+			t.Kind = Busy
+		case t.State == 'R':
+			t.Kind = Runs
+		}
+	}
+	if n == 0 {
+		w.first = len(w.order)
+	}
+}
+
+// lastRan returns the scheduler's clock, in seconds, when a thread began to run last. It is 0 if that is not
+// known: the kernel clears it when the thread moves to another processor.
+func lastRan(tid string) float64 {
+	n, _ := strconv.Atoi(tid)
+	var b []byte
+	var err error
+	if tid == "self" {
+		n = unix.Gettid()
+	}
+	if b, err = procfs.Read(n, "sched"); err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(b, []byte("se.exec_start"))
+	line, _, _ := bytes.Cut(rest, []byte{'\n'})
+	f, _ := strconv.ParseFloat(strings.Trim(string(line), " :"), 64)
+	return f / 1000
+}
+
+// most is the longest time that a thread can have waited by the scheduler's clock: what is longer is the time
+// of a thread that the kernel has moved.
+func (t *thread) since() {
+	if at, ok := tracer.Entered(t.TID, t.seen.Call); ok && t.seen.InCall {
+		t.Since, t.Exact = max(time.Since(at), 0), true
+		return
+	}
+	at := lastRan(strconv.Itoa(t.TID))
+	if at <= 0 || t.w.now <= 0 {
+		return
+	}
+	d := time.Duration((t.w.now - at) * 1e9)
+	if age := t.age(); d < 0 || age > 0 && d > age+time.Second {
+		return
+	}
+	t.Since = d
+}
+
+// age returns how long ago the thread started, 0 if that is unknown.
+func (t *thread) age() time.Duration {
+	f := procfs.StatFields(t.TID)
+	if len(f) < 20 {
+		return 0
+	}
+	ticks, err := strconv.ParseInt(f[19], 10, 64)
+	var now unix.Timespec
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return 0
+	}
+	return time.Duration(now.Nano()) - time.Duration(ticks)*(time.Second/100)
+}
+
+// describe reads the system call of a thread and its arguments.
+func (t *thread) describe() {
+	if !t.seen.InCall {
+		return
+	}
+	name, list := tracer.Describe(t.TID, t.seen.Call, t.seen.Args)
+	if name == "" {
+		return
+	}
+	t.name, t.args = name, t.seen.Args
+	t.Call = name + string(output.AppendCall(nil, &posixtrace.SyscallData{Args: list}, false))
+}
+
+// memory reads n bytes of the memory of the thread's process, fewer if it cannot.
+func (t *thread) memory(at uint64, n int) []byte {
+	if at == 0 || n <= 0 {
+		return nil
+	}
+	b := make([]byte, n)
+	local := unix.Iovec{Base: &b[0]}
+	local.SetLen(n)
+	m, err := unix.ProcessVMReadv(t.PID, []unix.Iovec{local}, []unix.RemoteIovec{{Base: uintptr(at), Len: n}}, 0)
+	if err != nil {
+		t.w.hide("memory", err)
+	}
+	return b[:max(m, 0)]
+}

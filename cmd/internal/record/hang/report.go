@@ -32,13 +32,17 @@ func (w *world) report(tree []*process) *Report {
 // culprit returns the thread that says best why the tree does not end: one of a deadlock, or the end of the
 // chain of waits that begins at the first root.
 func (r *Report) culprit() *Thread {
-	for i := range r.Threads {
-		if r.Threads[i].Cycle {
-			return &r.Threads[i]
-		}
-	}
 	if len(r.Threads) == 0 {
 		return nil
+	}
+	var cycle *Thread
+	for i := range r.Threads {
+		if t := &r.Threads[i]; t.Cycle && (cycle == nil || cycle.waitsForEnd() && !t.waitsForEnd()) {
+			cycle = t
+		}
+	}
+	if cycle != nil {
+		return cycle
 	}
 	t, seen := &r.Threads[0], map[*Thread]bool{}
 	for t.ForTID != 0 && !seen[t] {
@@ -110,7 +114,7 @@ func (t *Thread) appendText(b []byte) []byte {
 		}
 	}
 	if t.Call != "" {
-		b = escape.AppendPrintable(append(b, " in "...), t.Call)
+		b = escape.AppendPrintable(append(b, " in "...), short(t.Call))
 	} else if t.Wait != "" && t.Kind == Waits {
 		b = escape.AppendPrintable(append(b, " in the kernel's "...), t.Wait)
 	}
@@ -130,30 +134,60 @@ func (t *Thread) appendText(b []byte) []byte {
 	return b
 }
 
+// short returns a system call with its first argument, and with further ones while there is room.
+func short(call string) string {
+	const room = 60
+	end, depth := 0, 0
+	for i := 0; i < len(call); i++ {
+		switch call[i] {
+		case '"':
+			for i++; i < len(call) && call[i] != '"'; i++ {
+				if call[i] == '\\' {
+					i++
+				}
+			}
+		case '(', '[', '{', '<':
+			depth++
+		case ')', ']', '}', '>':
+			depth--
+		case ',':
+			if depth == 1 {
+				if end > 0 && i > room {
+					return call[:end] + ", ...)"
+				}
+				end = i
+			}
+		}
+	}
+	if len(call) > room && end > 0 {
+		return call[:end] + ", ...)"
+	}
+	return call
+}
+
 // AppendText appends the report for people: the headline, and a line for each thread, most lines at most.
 func (r *Report) AppendText(b []byte, most int) []byte {
 	if len(r.Threads) == 0 || most <= 0 {
 		return b
 	}
 	b = append(append(b, r.Headline()...), '\n')
-	room := most - 1 - len(r.Notes)
-	if len(r.Threads) > 1 {
-		left := 0
-		for i := range r.Threads {
-			if room <= 1 && i < len(r.Threads)-1 || room <= 0 {
-				left++
-				continue
-			}
-			t := &r.Threads[i]
-			b = append(b, strings.Repeat(" ", 2*min(t.Depth+1, 20))...)
-			b = append(t.appendText(b), '\n')
-			room--
-		}
-		if left > 0 {
-			b = append(strconv.AppendInt(append(b, "  and "...), int64(left), 10), " threads more\n"...)
-		}
+	notes := r.Notes[:min(len(r.Notes), (most-1)/2)]
+	room, shown := most-1-len(notes), len(r.Threads)
+	switch {
+	case shown == 1: // the first line has it
+		shown, room = 0, 0
+	case shown > room:
+		shown = max(room-1, 0)
 	}
-	for _, n := range r.Notes {
+	for i := range shown {
+		t := &r.Threads[i]
+		b = append(b, strings.Repeat(" ", 2*min(t.Depth+1, 20))...)
+		b = append(t.appendText(b), '\n')
+	}
+	if left := len(r.Threads) - shown; left > 0 && room > 0 {
+		b = append(strconv.AppendInt(append(b, "  and "...), int64(left), 10), " threads more\n"...)
+	}
+	for _, n := range notes {
 		b = append(escape.AppendPrintable(b, n), '\n')
 	}
 	return b

@@ -100,7 +100,7 @@ func (t *thread) waitsFor(e end) {
 		}
 	}
 	if n := len(processes); n > 1 {
-		by = "any of " + strconv.Itoa(n) + " processes, as " + by
+		by += " or " + strconv.Itoa(n-1) + " more"
 	}
 	sep := ", "
 	if last := e.text[len(e.text)-1]; last == ',' || last == ':' || strings.HasSuffix(e.text, " by") || strings.HasSuffix(e.text, " of") || strings.HasSuffix(e.text, " from") {

@@ -24,6 +24,7 @@ static const struct {
 	{22, "proc.map"},
 	{23, "proc.context"},
 	{24, "proc.timeout"},
+	{25, "hang.thread"},
 	{32, "posix_trace_unnamed_userevent"},
 };
 

@@ -42,6 +42,7 @@ const (
 	EventProcMap      = EventID(event.ProcMap)      // proc.map: see MapData
 	EventProcContext  = EventID(event.ProcContext)  // proc.context: see ContextData
 	EventProcTimeout  = EventID(event.ProcTimeout)  // proc.timeout: see TimeoutData
+	EventHangThread   = EventID(event.HangThread)   // hang.thread: see HangData
 )
 
 // System reports whether id is a system event type, POSIX's or an extension.

@@ -27,6 +27,7 @@ func FuzzSystemData(f *testing.F) {
 	f.Add((&SignalData{Signal: 64, Code: -6, Sender: 1 << 30, UID: -1}).Append(nil))
 	f.Add((&MapData{Start: 1 << 63, End: 1, Offset: 4096, Path: "/a", BuildID: []byte{1, 2}, Removed: true, First: true, Parent: -1}).Append(nil))
 	f.Add((&ContextData{TraceID: [16]byte{1}, SpanID: [8]byte{2}, Parent: [8]byte{3}, Flags: 1, State: "a=b"}).Append(nil))
+	f.Add((&HangData{Program: "a", Args: []string{"a", ""}, Call: "read(0)", Since: -1, For: "x", Stack: []string{"f"}, Note: "n", State: 'S', Kind: 9}).Append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 8+8*64))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		again := func(what string, v, w any, err error) {
@@ -93,6 +94,18 @@ func FuzzSystemData(f *testing.F) {
 		if d, err := DecodeContext(data); err == nil {
 			e, err := DecodeContext(d.Append(nil))
 			again("context", d, e, err)
+		}
+		if d, err := DecodeHang(data); err == nil {
+			n := len(d.Program) + len(d.Call) + len(d.Wait) + len(d.For) + len(d.Note)
+			for _, s := range append(d.Args, d.Stack...) {
+				n += len(s)
+			}
+			if n > len(data) || d.Since < -1 {
+				t.Fatalf("%d bytes of %d, since %d", n, len(data), d.Since)
+			}
+			e, err := DecodeHang(d.Append(nil))
+			again("hang", d, e, err)
+			_, _ = d.Cause.String(), d.Kind.String()
 		}
 		if d, err := DecodeOutput(data); err == nil {
 			e, err := DecodeOutput(d.Append(nil))

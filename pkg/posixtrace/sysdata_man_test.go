@@ -26,6 +26,7 @@ func TestManPageOfSystemData(t *testing.T) {
 	mapped := posixtrace.MapData{}
 	context := posixtrace.ContextData{}
 	timeout := posixtrace.TimeoutData{}
+	hang := posixtrace.HangData{}
 	for _, c := range []struct {
 		item string
 		data []byte
@@ -36,6 +37,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		{"proc.map", mapped.Append(nil)},
 		{"proc.context", context.Append(nil)},
 		{"proc.timeout", timeout.Append(nil)},
+		{"hang.thread", hang.Append(nil)[:28]}, // seven texts follow
 		{"syscall. Ns Ar name", call.Append(nil)},
 		{"output.stdout , Li output.stderr", output.Append(nil)},
 	} {

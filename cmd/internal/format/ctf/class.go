@@ -106,6 +106,11 @@ var (
 	forkFields      = []string{"i32_t child", "fork_t kind"}
 	signalFields    = []string{"signal_t signal", "i32_t code", "i32_t sender", "i32_t sender_uid"}
 	timeoutFields   = []string{"i64_t limit_ns", "signal_t signal"}
+	hangTexts       = []string{"program", "state", "call", "wait", "for", "note"}
+	hangPlace       = []string{"hang_kind_t kind", "hang_cause_t cause", "i64_t since_ns", "bool_t exact", "bool_t stuck", "bool_t cycle",
+		"i32_t for_pid", "i32_t for_tid", "signal_t signal", "i32_t report"}
+	hangFields      = join(each(hangTexts, func(name string) []string { return []string{"string " + name} }), array("argv", "string"), array("callers", "string"), hangPlace)
+	hangBytesFields = join(each(hangTexts, byteArray), array("argv", byteString), array("callers", byteString), hangPlace)
 	exitFields      = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
 		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches",
 		"i64_t run_delay_ns", "i64_t processors", "i64_t others_ns", "i64_t idle_ns", "i64_t pressure_ns"}
@@ -134,6 +139,13 @@ func byteArray(name string) []string { return array(name, "u8_t") }
 // array returns the fields of an array of any length.
 func array(name, of string) []string {
 	return []string{"u32_t " + name + "_length", of + " " + name + "[" + name + "_length]"}
+}
+
+func each(names []string, fields func(string) []string) (all []string) {
+	for _, name := range names {
+		all = append(all, fields(name)...)
+	}
+	return all
 }
 
 func join(lists ...[]string) (all []string) {

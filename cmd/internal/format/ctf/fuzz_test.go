@@ -18,7 +18,7 @@ import (
 var fuzzTypes = []posixtrace.EventID{
 	posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventError, posixtrace.EventOverflow,
 	posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal, posixtrace.EventProcMap,
-	posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventUnnamed, 33, 34, 3584, 4095,
+	posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventUnnamed, 33, 34, 3584, 4095,
 }
 
 // fuzzRecords makes records of bytes: for each a type, a span, a time, a length and data.
@@ -52,7 +52,7 @@ func FuzzTrace(f *testing.F) {
 	}
 	call := posixtrace.SyscallData{Opened: []byte("x"), Args: []posixtrace.SyscallArg{{Value: []byte("a")}, {Value: []byte("\xff")}}}
 	data := call.Append(nil)
-	f.Add(append([]byte{16, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "syscall.read", uint64(3))
+	f.Add(append([]byte{18, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "syscall.read", uint64(3))
 	f.Fuzz(func(t *testing.T, b []byte, name string, lost uint64) {
 		recs := fuzzRecords(b)
 		dir := t.TempDir()

@@ -35,7 +35,7 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 			return le.AppendUint32(b, uint32(n)), decoded, errorFields
 		}
 	case posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcFork, posixtrace.EventProcSignal,
-		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout:
+		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread:
 		return t.appendProcess(b, rec)
 	default:
 		if rec.ID <= posixtrace.EventUnnamed || !strings.HasPrefix(t.Name(rec.ID), "syscall.") {
@@ -82,6 +82,10 @@ func (t *Trace) appendProcess(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 	case posixtrace.EventProcTimeout:
 		if d, err := posixtrace.DecodeTimeout(rec.Data); err == nil {
 			return le.AppendUint32(le.AppendUint64(b, uint64(d.Limit)), uint32(d.Signal)), decoded, timeoutFields
+		}
+	case posixtrace.EventHangThread:
+		if d, err := posixtrace.DecodeHang(rec.Data); err == nil {
+			return t.appendHang(b, &d)
 		}
 	}
 	return b, raw, nil
@@ -166,6 +170,35 @@ func (t *Trace) appendContext(b []byte, d *posixtrace.ContextData) ([]byte, kind
 	b = append(hex.AppendEncode(b, d.SpanID[:]), 0)
 	b = append(hex.AppendEncode(b, d.Parent[:]), 0)
 	return t.appendData(append(b, d.Flags), []byte(d.State), k), k, fields
+}
+
+func (t *Trace) appendHang(b []byte, d *posixtrace.HangData) ([]byte, kind, []string) {
+	k, fields := decoded, hangFields
+	state := ""
+	if d.State != 0 {
+		state = string([]byte{d.State})
+	}
+	texts := [...]string{d.Program, state, d.Call, d.Wait, d.For, d.Note}
+	toBytes := func(s string) []byte { return []byte(s) }
+	if !areText(0, texts[:], toBytes) || !areText(len(texts), d.Args, toBytes) || !areText(len(texts)+len(d.Args), d.Stack, toBytes) {
+		k, fields = decodedBytes, hangBytesFields
+	}
+	for _, s := range texts {
+		b = t.appendData(b, []byte(s), k)
+	}
+	for _, list := range [...][]string{d.Args, d.Stack} {
+		b = le.AppendUint32(b, uint32(len(list)))
+		for _, s := range list {
+			b = t.appendData(b, []byte(s), k)
+		}
+	}
+	b = append(b, byte(d.Kind), byte(d.Cause))
+	b = le.AppendUint64(b, uint64(d.Since))
+	b = appendBool(appendBool(appendBool(b, d.Exact), d.Stuck), d.Cycle)
+	for _, v := range [...]int{d.ForPID, d.ForTID, d.Signal, d.Report} {
+		b = le.AppendUint32(b, uint32(v))
+	}
+	return b, k, fields
 }
 
 func (t *Trace) appendCall(b []byte, d *posixtrace.SyscallData) ([]byte, kind, []string) {

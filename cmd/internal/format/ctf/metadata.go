@@ -25,6 +25,8 @@ typealias integer { size = 64; align = 8; signed = false; base = 16; } := addres
 typealias enum : u8_t { "none" = 0, "record" = 1, "read" = 2 } := truncation_t;
 typealias enum : u8_t { "false" = 0, "true" = 1 } := bool_t;
 typealias enum : u32_t { "fork" = 0, "vfork" = 1, "clone" = 2, "thread" = 3 } := fork_t;
+typealias enum : u8_t { "waits" = 0, "sleeps" = 1, "busy" = 2, "runs" = 3, "stopped" = 4, "zombie" = 5 } := hang_kind_t;
+typealias enum : u8_t { "timeout" = 0, "idle" = 1, "signal" = 2, "asked" = 3 } := hang_cause_t;
 `
 
 // appendMetadata appends the metadata of the trace, which names the types that have events.

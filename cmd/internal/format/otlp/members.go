@@ -70,6 +70,10 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 			b = appendIntAttribute(b, attr+"posixtrace.limit_ns"+isInt, int64(d.Limit))
 			return appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
 		}
+	case posixtrace.EventHangThread:
+		if d, err := posixtrace.DecodeHang(rec.Data); err == nil {
+			return appendHang(b, &d)
+		}
 	default:
 		if t.call {
 			if l.call.Decode(rec.Data) == nil {
@@ -197,6 +201,37 @@ func appendContext(b []byte, d *posixtrace.ContextData) []byte {
 	b = appendStringAttribute(b, attr+"posixtrace.parent_span_id"+isString, hex.EncodeToString(d.Parent[:]))
 	b = appendIntAttribute(b, attr+"posixtrace.trace_flags"+isInt, int64(d.Flags))
 	return appendStringAttribute(b, attr+"posixtrace.tracestate"+isString, d.State)
+}
+
+func appendHang(b []byte, d *posixtrace.HangData) []byte {
+	b = appendStringAttribute(b, attr+"process.executable.name"+isString, d.Program)
+	b = appendStrings(b, attr+"process.command_args"+isArray, d.Args)
+	if d.State != 0 {
+		b = appendStringAttribute(b, attr+"posixtrace.state"+isString, string([]byte{d.State}))
+	}
+	b = appendStringAttribute(b, attr+"posixtrace.kind"+isString, d.Kind.String())
+	for _, a := range [...]struct{ is, value string }{
+		{attr + "posixtrace.call" + isString, d.Call}, {attr + "posixtrace.wait" + isString, d.Wait},
+		{attr + "posixtrace.for" + isString, d.For}, {attr + "posixtrace.note" + isString, d.Note},
+	} {
+		if a.value != "" {
+			b = appendStringAttribute(b, a.is, a.value)
+		}
+	}
+	if d.Since >= 0 {
+		b = appendIntAttribute(b, attr+"posixtrace.since_ns"+isInt, int64(d.Since))
+	}
+	b = appendBoolAttribute(b, attr+"posixtrace.exact"+isBool, d.Exact)
+	b = appendIntAttribute(b, attr+"posixtrace.for_pid"+isInt, int64(d.ForPID))
+	b = appendIntAttribute(b, attr+"posixtrace.for_tid"+isInt, int64(d.ForTID))
+	b = appendBoolAttribute(b, attr+"posixtrace.stuck"+isBool, d.Stuck)
+	b = appendBoolAttribute(b, attr+"posixtrace.cycle"+isBool, d.Cycle)
+	b = appendStrings(b, attr+"posixtrace.callers"+isArray, d.Stack)
+	b = appendStringAttribute(b, attr+"posixtrace.cause"+isString, d.Cause.String())
+	if d.Signal != 0 {
+		b = appendStringAttribute(b, attr+"posixtrace.signal"+isString, output.SignalName(d.Signal))
+	}
+	return appendIntAttribute(b, attr+"posixtrace.report"+isInt, int64(d.Report))
 }
 
 func appendCall(b []byte, at uint64, d *posixtrace.SyscallData) []byte {

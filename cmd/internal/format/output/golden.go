@@ -219,6 +219,9 @@ func (g *Golden) appendJSON(b []byte, src *Source, rec *posixtrace.Record, v *go
 	if isExit {
 		size = min(size, leastExit) // a machine may know more of the end of a process than another
 	}
+	if rec.ID == posixtrace.EventHangThread {
+		size = 0
+	}
 	b = strconv.AppendInt(p.appendTo(b), int64(size), 10)
 	traced, isTraced := g.appendTraced(b, src, rec)
 	switch {
@@ -276,6 +279,17 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		return appendSignalText(b, &d, "P"), true
 	case rec.ID == posixtrace.EventProcContext:
 		return b, true // random numbers
+	case rec.ID == posixtrace.EventHangThread:
+		e := src.data.Decode(rec)
+		if e == nil {
+			return b, false
+		}
+		// What it did, and for how long, varies.
+		if g.InJSON && g.Format == nil {
+			return appendMembersJSON(b, src, e.Members, 1<<sysevent.HangProgram), true
+		}
+		src.data.Shown &= 1 << sysevent.HangProgram
+		return appendMembersText(b, src, e.Members), true
 	case isSyscall(src, rec.ID):
 		d, err := posixtrace.DecodeSyscall(rec.Data)
 		if err != nil {

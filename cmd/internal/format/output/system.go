@@ -86,7 +86,15 @@ func appendMembersText(b []byte, src *Source, members []sysevent.Member) []byte 
 		case sysevent.Hex:
 			b = hex.AppendEncode(b, d.Bytes(m))
 		case sysevent.Text:
-			b = append(escape.Append(append(b, '"'), d.Text()), '"')
+			b = append(escape.Append(append(b, '"'), d.Text(m)), '"')
+		case sysevent.Texts:
+			b = append(b, '[')
+			for text := range d.Texts(m) {
+				b = append(escape.Append(append(b, '"'), text), '"', ',')
+			}
+			b[len(b)-1] = ']' // no empty list is shown
+		case sysevent.Word:
+			b = escape.Append(b, m.Word(d.Byte(m)))
 		case sysevent.Types:
 			b = appendSetText(b, src, &d.Sets[set.First()])
 		}
@@ -174,7 +182,15 @@ func appendMembersJSON(b []byte, src *Source, members []sysevent.Member, set sys
 		case sysevent.Hex:
 			b = append(hex.AppendEncode(append(b, '"'), d.Bytes(m)), '"')
 		case sysevent.Text:
-			b = AppendJSONString(b, d.Text())
+			b = AppendJSONString(b, d.Text(m))
+		case sysevent.Texts:
+			list := []string{}
+			for text := range d.Texts(m) {
+				list = append(list, string(text))
+			}
+			b = appendListJSON(b, list)
+		case sysevent.Word:
+			b = AppendJSONString(b, m.Word(d.Byte(m)))
 		case sysevent.Types:
 			b = appendListJSON(b, catalog.TypesOfSet(src.Name, &d.Sets[set.First()]))
 		default:

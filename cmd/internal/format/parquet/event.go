@@ -3,6 +3,7 @@ package parquet
 import (
 	"bytes"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -251,6 +252,10 @@ func (m *members) addDecoded(e *sysevent.Event, columns []int) {
 	for set := d.Known; set != 0; set &= set - 1 {
 		i := set.First()
 		v := &e.Members[i]
+		if columns[i] == colArgv {
+			m.addTexts(columns[i], d, v)
+			continue
+		}
 		if columns[i] != colMemberKey {
 			m.addColumn(columns[i], v.Type, d.Number(v))
 			continue
@@ -265,13 +270,23 @@ func (m *members) addDecoded(e *sysevent.Event, columns []int) {
 		case sysevent.Hex:
 			m.set(v.Name, hex.EncodeToString(d.Bytes(v)))
 		case sysevent.Text:
-			m.set(v.Name, string(d.Text()))
+			m.set(v.Name, string(d.Text(v)))
+		case sysevent.Texts:
+			m.set(v.Name, string(bytes.Join(slices.Collect(d.Texts(v)), []byte{'\n'})))
+		case sysevent.Word:
+			m.set(v.Name, v.Word(d.Byte(v)))
 		case sysevent.Types:
 			m.setSet(v.Name, &d.Sets[i])
 		default:
 			m.setInt(v.Name, d.Number(v))
 		}
 	}
+}
+
+// addTexts adds a list that has a column of its own.
+func (m *members) addTexts(col int, d *sysevent.Data, v *sysevent.Member) {
+	texts := slices.Collect(d.Texts(v))
+	m.f.columns[col].list(m.row, len(texts), func(i int) (pq.Value, int) { return m.bytes(texts[i]), len(texts[i]) })
 }
 
 // addColumn adds a number that has a column of its own.

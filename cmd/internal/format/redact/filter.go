@@ -71,6 +71,10 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 		if d, err := posixtrace.DecodeMap(rec.Data); err == nil {
 			rec.Data = f.end(rec.Data, len(d.Path), more)
 		}
+	case id == posixtrace.EventHangThread:
+		if d, err := posixtrace.DecodeHang(rec.Data); err == nil && f.Hang(&d, more) {
+			rec.Data = d.Append(nil)
+		}
 	case id == posixtrace.EventProcExit:
 		f.exit(rec.PID)
 	default:
@@ -78,6 +82,23 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 			f.call(name, rec)
 		}
 	}
+}
+
+// Hang replaces in what a thread does, and reports whether that changes it.
+func (f *Filter) Hang(d *posixtrace.HangData, more More) (changed bool) {
+	count := f.Count
+	if call := f.set.movedBy(d.Call); call != d.Call {
+		d.Call, changed = call, true
+	}
+	for _, text := range [...]*string{&d.Program, &d.Call, &d.Wait, &d.For, &d.Note} {
+		*text = string(f.piece([]byte(*text), more))
+	}
+	for _, list := range [...]*[]string{&d.Args, &d.Stack} {
+		if all := strings.Join(*list, "\x00"); all != "" {
+			*list = strings.Split(string(f.strings([]byte(all), more)), "\x00")
+		}
+	}
+	return changed || f.Count > count
 }
 
 // exit forgets a process that has ended.

@@ -114,3 +114,43 @@ func TestFilterFull(t *testing.T) {
 		}
 	}
 }
+
+// A secret is in no text of what a thread does: neither in an argument, nor in the bytes that its call moves.
+func TestFilterHang(t *testing.T) {
+	for _, tt := range []struct {
+		d    posixtrace.HangData
+		cut  bool
+		find string
+		keep bool // the text is not a secret
+	}{
+		{d: posixtrace.HangData{Program: "hunter2x"}},
+		{d: posixtrace.HangData{Args: []string{"curl", "--user", "me:hunter2", "x"}}},
+		{d: posixtrace.HangData{Call: `openat(AT_FDCWD, "/hunter2")`}},
+		{d: posixtrace.HangData{Wait: "hunter2"}},
+		{d: posixtrace.HangData{For: "the writer of pipe:[1], curl -u hunter2 (pid 7)"}},
+		{d: posixtrace.HangData{Note: "hunter2"}},
+		{d: posixtrace.HangData{Stack: []string{"main", "hunter2"}}},
+		{d: posixtrace.HangData{Args: []string{"curl", "hunt"}}, cut: true, find: "hunt"},
+		{d: posixtrace.HangData{Call: `write(1, "other", 5)`}, find: "other"},
+		{d: posixtrace.HangData{Call: `writev(1, [{"other", 5}, {"more", 4}], 2)`}, find: "ther"},
+		{d: posixtrace.HangData{Call: `openat(AT_FDCWD, "/other")`}, find: "other", keep: true},
+	} {
+		f := mustNew(t, "hunter2").NewFilter(func(posixtrace.EventID) string { return "" })
+		rec := &posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: posixtrace.EventHangThread}, Data: tt.d.Append(nil)}
+		if tt.cut {
+			rec.Truncation = posixtrace.TruncationRecord
+			rec.Data = rec.Data[:len(rec.Data)-3] // with the length of the stack, and the NUL
+		}
+		f.Record(rec)
+		if tt.find == "" {
+			tt.find = "hunter2"
+		}
+		if strings.Contains(string(rec.Data), tt.find) != tt.keep {
+			t.Errorf("%+v becomes %q", tt.d, rec.Data)
+		}
+		d, err := posixtrace.DecodeHang(rec.Data)
+		if err != nil || len(d.Args) != len(tt.d.Args) || len(d.Stack) != len(tt.d.Stack) {
+			t.Errorf("%+v becomes %+v, %v", tt.d, d, err)
+		}
+	}
+}

@@ -27,6 +27,21 @@ func (s *Set) moved(event string, d *posixtrace.SyscallData) (changed bool) {
 	return changed
 }
 
+// movedBy returns the text of a call with its arguments without the bytes that the call moves.
+func (s *Set) movedBy(call string) string {
+	name, _, _ := strings.Cut(call, "(")
+	from, to := strings.IndexByte(call, '"'), strings.LastIndexByte(call, '"')
+	if s.keepsData || from == to {
+		return call
+	}
+	for i := range 6 {
+		if catalog.Moves(name, i) {
+			return call[:from+1] + Mark + call[to:]
+		}
+	}
+	return call
+}
+
 // leaveOut replaces the bytes in an argument.
 func leaveOut(a *posixtrace.SyscallArg) bool {
 	switch {

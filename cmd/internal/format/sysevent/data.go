@@ -1,7 +1,9 @@
 package sysevent
 
 import (
+	"bytes"
 	"encoding/binary"
+	"iter"
 	"math"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -16,7 +18,7 @@ type Data struct {
 
 	encoded []byte // has each number and each Hex at its place
 	id      []byte // the Hex without a place
-	text    []byte
+	texts   [hangTexts][]byte
 	own     [exitSize]byte // encoded, if the data of the record does not do
 }
 
@@ -48,8 +50,10 @@ func (d *Data) Decode(rec *posixtrace.Record) *Event {
 	case posixtrace.EventProcMap:
 		ok = d.mapping(e)
 	case posixtrace.EventProcContext:
-		d.text = rec.Data[e.size:]
-		d.holds(e, IfTraceState, len(d.text) > 0)
+		d.texts[0] = rec.Data[e.size:]
+		d.holds(e, IfTraceState, len(d.texts[0]) > 0)
+	case posixtrace.EventHangThread:
+		d.hang(e)
 	}
 	if !ok {
 		return nil
@@ -86,7 +90,7 @@ func (d *Data) mapping(e *Event) bool {
 	if end > len(d.encoded) || end-at > math.MaxUint8 {
 		return false
 	}
-	d.id, d.text = d.encoded[at:end], d.encoded[end:]
+	d.id, d.texts[0] = d.encoded[at:end], d.encoded[end:]
 	if d.Int32(&e.Members[MapParent]) != 0 {
 		d.Known, d.Shown = e.known[IfInherited], e.shown[IfInherited]
 		return true
@@ -94,6 +98,37 @@ func (d *Data) mapping(e *Event) bool {
 	d.Known, d.Shown = e.known[IfFile], e.shown[IfFile]
 	d.holds(e, IfBuildID, len(d.id) > 0)
 	return true
+}
+
+// hang finds the texts and lists behind the numbers. Text lacks what is empty.
+func (d *Data) hang(e *Event) {
+	rest := d.encoded[e.size:]
+	for i := range d.texts {
+		d.texts[i] = nil
+		if len(rest) < 2 {
+			rest = nil
+			continue
+		}
+		n := min(int(le.Uint16(rest))&hangMost, len(rest)-2)
+		d.texts[i], rest = rest[2:2+n], rest[2+n:]
+		if i >= hangLists {
+			d.texts[i] = d.texts[i][:min(n, hangMost-1)]
+		}
+	}
+	d.holds(e, IfTimed, int64(le.Uint64(d.encoded)) >= 0)
+	for set := d.Shown; set != 0; set &= set - 1 {
+		i := set.First()
+		switch m := &e.Members[i]; m.Type {
+		case Text, Texts:
+			if len(d.texts[m.at]) == 0 {
+				d.Shown &^= 1 << i
+			}
+		case Process, Signal:
+			if d.Int32(m) == 0 {
+				d.Shown &^= 1 << i
+			}
+		}
+	}
 }
 
 // holds adds the members whose condition is c if it holds.
@@ -109,7 +144,7 @@ var le = binary.LittleEndian
 // Bool returns a Bool.
 func (d *Data) Bool(m *Member) bool { return le.Uint32(d.encoded[m.at:])&m.bits != 0 }
 
-// Byte returns a Byte.
+// Byte returns a Byte, or the number of a Word.
 func (d *Data) Byte(m *Member) byte { return d.encoded[m.at] }
 
 // Int32 returns a number of 32 bits.
@@ -129,7 +164,7 @@ func (d *Data) Number(m *Member) int64 {
 			return 1
 		}
 		return 0
-	case Byte:
+	case Byte, Word:
 		return int64(d.Byte(m))
 	case Count, Size, Duration:
 		return d.Int64(m)
@@ -147,8 +182,20 @@ func (d *Data) Bytes(m *Member) []byte {
 	return d.encoded[m.at : m.at+m.size]
 }
 
-// Text returns the Text, of which an event has one at most.
-func (d *Data) Text() []byte { return d.text }
+// Text returns a Text.
+func (d *Data) Text(m *Member) []byte { return d.texts[m.at] }
+
+// Texts returns the elements of a Texts, in which a NUL ends each.
+func (d *Data) Texts(m *Member) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for list := d.texts[m.at]; len(list) > 0; {
+			var text []byte
+			if text, list, _ = bytes.Cut(list, []byte{0}); !yield(text) {
+				return
+			}
+		}
+	}
+}
 
 // SetInt32 changes a number of 32 bits.
 func (d *Data) SetInt32(m *Member, v int32) {

@@ -21,6 +21,7 @@ const (
 	Signal               // of 32 bits
 	ForkKind             // of 32 bits, a posixtrace.ForkKind
 	Byte                 // of 8 bits
+	Word                 // of 8 bits: the number of a word, see Member.Word
 	Count                // of 64 bits
 	Size                 // of 64 bits, bytes
 	Duration             // of 64 bits, nanoseconds
@@ -44,6 +45,7 @@ const (
 	IfBuildID              // also, the file has a build id
 	IfInherited            // a process has the mappings of its parent
 	IfTraceState           // the context has a trace state
+	IfTimed                // it is known for how long a thread waits
 	Never                  // only CTF and OTLP have it
 	conditions
 )
@@ -57,10 +59,14 @@ type Member struct {
 	Known Condition // of the data that has the member
 	Shown Condition // of that of which text has it
 
-	at, size uint8  // the place in the data, and the size of a Hex
-	bits     uint32 // of those at the place, those of which a Bool has one
-	most     uint64 // what a number of 64 bits is at most
+	word     func(byte) string // of a Word
+	at, size uint8             // the place in the data, and the size of a Hex; of a Text or Texts, which of them
+	bits     uint32            // of those at the place, those of which a Bool has one
+	most     uint64            // what a number of 64 bits is at most
 }
+
+// Word returns the text of a Word.
+func (m *Member) Word(n byte) string { return m.word(n) }
 
 // Members is a set of members of an event: member i is in it if bit i is set.
 type Members uint32

@@ -20,6 +20,7 @@ const (
 	ForkChild, ForkType              = 0, 1    // of EventProcFork
 	SignalSender, SignalUID          = 2, 3    // of EventProcSignal
 	MapParent                        = 7       // of EventProcMap
+	HangProgram                      = 0       // of EventHangThread
 )
 
 // Ended are the members of EventProcExit that say how the process ended. The others say what it used.
@@ -116,9 +117,37 @@ var events = [posixtrace.EventUnnamed]Event{
 		{Name: "limit_ns", Key: " limit=", Type: Duration, at: 0},
 		{Name: "signal", Key: " signal=", Type: Signal, at: 8},
 	}},
+	posixtrace.EventHangThread: {size: 28, Members: []Member{
+		HangProgram: {Name: "program", Key: " ", Type: Text, at: 0},
+		{Name: "argv", Key: " argv=", Type: Texts, at: hangLists},
+		{Name: "state", Key: " state=", Type: Word, at: 26, word: stateWord},
+		{Name: "kind", Key: " kind=", Type: Word, at: 25, word: func(n byte) string { return posixtrace.HangKind(n).String() }},
+		{Name: "call", Key: " call=", Type: Text, at: 1},
+		{Name: "wait", Key: " wait=", Type: Text, at: 2},
+		{Name: "since_ns", Key: " since=", Type: Duration, Known: IfTimed, at: 0},
+		{Name: "exact", Key: " exact=", Type: Bool, at: 24, bits: 1 << 24},
+		{Name: "for", Key: " for=", Type: Text, at: 3},
+		{Name: "for_pid", Key: " for_pid=", Type: Process, at: 8},
+		{Name: "for_tid", Key: " for_tid=", Type: Process, at: 12},
+		{Name: "stuck", Key: " stuck=", Type: Bool, at: 24, bits: 1 << 25},
+		{Name: "cycle", Key: " cycle=", Type: Bool, at: 24, bits: 1 << 26},
+		{Name: "callers", Key: " callers=", Type: Texts, at: hangLists + 1},
+		{Name: "note", Key: " note=", Type: Text, at: 4},
+		{Name: "cause", Key: " cause=", Type: Word, at: 24, word: func(n byte) string { return posixtrace.HangCause(n).String() }},
+		{Name: "signal", Key: " signal=", Type: Signal, at: 16},
+		{Name: "report", Key: " report=", Type: Int, at: 20},
+	}},
 }
 
-// Places in the data of EventProcExit and EventProcMap.
+// stateWord returns the state of a thread as ps(1) shows it.
+func stateWord(n byte) string {
+	if n == 0 {
+		return ""
+	}
+	return string([]byte{n})
+}
+
+// Places in the data of EventProcExit, EventProcMap and EventHangThread.
 const (
 	exitLeast      = 4*3 + 4 + 8*9
 	exitProcessors = exitLeast + 8
@@ -128,6 +157,10 @@ const (
 	mapFlags   = 28
 	mapOwn     = 1 << 2 // a flag: there is more before the id of the build
 	mapOwnSize = 16
+
+	hangLists = 5 // behind so many texts
+	hangTexts = 7 // with the lists
+	hangMost  = 1<<15 - 1
 )
 
 func init() {

@@ -57,6 +57,8 @@ var samples = []sample{
 	{posixtrace.EventProcMap, &posixtrace.MapData{Parent: 7}},
 	{posixtrace.EventProcContext, &posixtrace.ContextData{TraceID: [16]byte{1}, SpanID: [8]byte{2}, Parent: [8]byte{3}, Flags: 1, State: "a=b"}},
 	{posixtrace.EventProcTimeout, &posixtrace.TimeoutData{Limit: time.Second, Signal: 9}},
+	{posixtrace.EventHangThread, &posixtrace.HangData{Program: "cat", Args: []string{"cat", "x"}, State: 'S', Call: "read(0)", Wait: "pipe_read", Since: 5, For: "sleep",
+		ForPID: 7, ForTID: 8, Stack: []string{"main"}, Note: "n", Signal: 15, Report: 1}},
 	{call, &posixtrace.SyscallData{Args: []posixtrace.SyscallArg{{Value: []byte("3")}}, Result: 3, Returned: true, Duration: 5, Opened: []byte("/a")}},
 }
 
@@ -173,22 +175,22 @@ func TestRowsAreWritten(t *testing.T) {
 	}
 }
 
-// An event has one text at most, and its data can be empty only if it has no members.
+// The texts and lists of an event are different ones, and its data can be empty only if it has no members.
 func TestRowsFitTheData(t *testing.T) {
 	var d sysevent.Data
 	for id := range posixtrace.EventUnnamed {
-		e, texts := sysevent.Of(id), 0
+		e, texts := sysevent.Of(id), map[uint8]string{}
 		for _, m := range e.Members {
 			switch {
 			case e.ByHand:
-			case m.Type == sysevent.Text:
-				texts++
-			case m.Type == sysevent.Texts, m.Type == sysevent.Frames:
+			case m.Type == sysevent.Text, m.Type == sysevent.Texts:
+				if other, ok := texts[m.Place()]; ok {
+					t.Errorf("event %d: %s is the text of %s", id, m.Name, other)
+				}
+				texts[m.Place()] = m.Name
+			case m.Type == sysevent.Frames:
 				t.Errorf("event %d: %s cannot be decoded", id, m.Name)
 			}
-		}
-		if texts > 1 {
-			t.Errorf("event %d: has %d texts", id, texts)
 		}
 		if e := d.Decode(&posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id}}); e != nil {
 			t.Errorf("event %d: no data is decoded", id)
@@ -214,6 +216,18 @@ func TestDecodeAsThePackage(t *testing.T) {
 		})
 		sameAs(t, posixtrace.EventProcTimeout, b, posixtrace.DecodeTimeout, func(d *posixtrace.TimeoutData) []any {
 			return []any{int64(d.Limit), d.Signal}
+		})
+		sameAs(t, posixtrace.EventHangThread, b, posixtrace.DecodeHang, func(d *posixtrace.HangData) []any {
+			state := ""
+			if d.State != 0 {
+				state = string([]byte{d.State})
+			}
+			since := any(int64(d.Since))
+			if d.Since < 0 {
+				since = nil
+			}
+			return []any{d.Program, d.Args, state, d.Kind.String(), d.Call, d.Wait, since, d.Exact, d.For, d.ForPID, d.ForTID, d.Stuck, d.Cycle,
+				d.Stack, d.Note, d.Cause.String(), d.Signal, d.Report}
 		})
 		sameAs(t, posixtrace.EventProcContext, b, posixtrace.DecodeContext, func(d *posixtrace.ContextData) []any {
 			return []any{d.TraceID[:], d.SpanID[:], d.Parent[:], d.Flags, d.State}
@@ -246,12 +260,22 @@ func sameAs[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]
 	}
 	for i, want := range values(&v) {
 		m := &e.Members[i]
+		if want == nil {
+			if d.Known&(1<<i) != 0 {
+				t.Fatalf("event %d: %x: %s is known", id, b, m.Name)
+			}
+			continue
+		}
 		got := any(nil)
 		switch m.Type {
 		case sysevent.Hex:
 			got, want = fmt.Sprintf("%x", d.Bytes(m)), fmt.Sprintf("%x", want)
 		case sysevent.Text:
-			got = string(d.Text())
+			got = string(d.Text(m))
+		case sysevent.Texts:
+			got, want = fmt.Sprintf("%q", slices.Collect(d.Texts(m))), fmt.Sprintf("%q", want)
+		case sysevent.Word:
+			got = m.Word(d.Byte(m))
 		case sysevent.Bool:
 			got = d.Bool(m)
 		case sysevent.Address:
@@ -268,7 +292,7 @@ func sameAs[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]
 }
 
 // decoders are the functions that decode what this package describes.
-var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", "DecodeExit", "DecodeSignal", "DecodeMap", "DecodeContext", "DecodeTimeout"}
+var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", "DecodeExit", "DecodeSignal", "DecodeMap", "DecodeContext", "DecodeTimeout", "DecodeHang"}
 
 // byHand are the packages that decode all events by hand: straight code takes less time than the table.
 // The tests above compare what they write with the table.

@@ -39,6 +39,7 @@ const (
 	ProcMap      ID = 22
 	ProcContext  ID = 23
 	ProcTimeout  ID = 24
+	HangThread   ID = 25
 )
 
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
@@ -70,6 +71,7 @@ var Predefined = []struct {
 	{ProcMap, "proc.map"},
 	{ProcContext, "proc.context"},
 	{ProcTimeout, "proc.timeout"},
+	{HangThread, "hang.thread"},
 	{Unnamed, "posix_trace_unnamed_userevent"},
 }
 

@@ -34,6 +34,7 @@ type Source struct {
 	failure     *failure                  // of the first command
 	ended       bool                      // the first command
 	timeout     *Timeout                  // of the first command
+	hang        *Hang                     // the latest
 
 	rooted bool
 
@@ -53,6 +54,7 @@ const (
 	prints
 	callsKernel
 	limits
+	hangs
 )
 
 // eventType is an event type of a source.
@@ -127,6 +129,8 @@ func kindOf(id posixtrace.EventID, name string) kind {
 		return exits
 	case id == posixtrace.EventProcTimeout:
 		return limits
+	case id == posixtrace.EventHangThread:
+		return hangs
 	case id == posixtrace.EventOutputStdout, id == posixtrace.EventOutputStderr:
 		return prints
 	case id.User() && strings.HasSuffix(name, beginSuffix):
@@ -178,6 +182,8 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 		s.a.pauses.line(s, rec)
 	case limits:
 		s.a.processes.passed(s, rec)
+	case hangs:
+		s.hung(rec)
 	case callsKernel:
 		t.call.add(rec.Data)
 		if b := s.a.observer; b != nil && b.calls {

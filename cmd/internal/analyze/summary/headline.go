@@ -27,7 +27,7 @@ const maxRuns = 4
 func (s *show) headline() (list []line) {
 	runs := s.Runs()
 	for _, r := range runs[:min(len(runs), maxRuns)] {
-		list = append(list, verdict(r)...)
+		list = append(list, s.verdict(r)...)
 	}
 	list = append(append(list, s.timeouts(runs)...), s.failure(runs)...)
 	if s.CommandTotals().Commands > 1 {
@@ -106,15 +106,16 @@ func isRun(runs []*analysis.Run, c *analysis.Command) bool {
 }
 
 // verdict returns how the first command of a log ended.
-func verdict(r *analysis.Run) []line {
+func (s *show) verdict(r *analysis.Run) []line {
 	if r.TimedOut() {
-		return timeoutLines(r)
+		return s.timeoutLines(r)
 	}
 	after := ": " + ending(&r.Command) + " after " + duration(r.Wall)
 	if r.State == analysis.Running {
 		after = ": runs at the end of the log, after " + duration(r.Wall)
 	}
-	return append([]line{{subject: r.Label(), after: after + usage(r), failed: r.Failed()}}, runningLine(r)...)
+	list := append([]line{{subject: r.Label(), after: after + usage(r), failed: r.Failed()}}, s.hangLines(r)...)
+	return append(list, runningLine(r)...)
 }
 
 // usage returns what a command that has ended used.

@@ -29,6 +29,7 @@ func (s *show) appendJSON(b []byte) []byte {
 		}
 		f.Add("timeout_ns", limit)
 		f.Add("running_then", running)
+		f.Add("hung", Hung(s.Analysis, r))
 		b = f.AppendJSON(b)
 	}
 	if r := s.FailedSpan(); r != nil {

@@ -62,7 +62,7 @@ func (t *table) remove(name string) {
 
 // tables returns the tables of the log, most important first.
 func (s *show) tables() (list []*table) {
-	for _, t := range []*table{s.commands(), s.programs(), s.spans(), s.pauses(), s.calls(), s.counts()} {
+	for _, t := range []*table{s.hangs(), s.commands(), s.programs(), s.spans(), s.pauses(), s.calls(), s.counts()} {
 		if t != nil && len(t.rows) > 0 {
 			list = append(list, t)
 		}

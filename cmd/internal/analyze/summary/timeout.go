@@ -64,8 +64,9 @@ func nested(list []*analysis.Command, others int) string {
 }
 
 // timeoutLines returns the lines of a command whose time limit passed.
-func timeoutLines(r *analysis.Run) []line {
-	list := append([]line{{subject: r.Label(), after: ": " + TimedOut(r.Timeout.Limit), failed: true}}, runningLine(r)...)
+func (s *show) timeoutLines(r *analysis.Run) []line {
+	list := append([]line{{subject: r.Label(), after: ": " + TimedOut(r.Timeout.Limit), failed: true}}, s.hangLines(r)...)
+	list = append(list, runningLine(r)...)
 	if r.State == analysis.Running {
 		return append(list, line{before: "runs at the end of the log, after " + duration(r.Wall)})
 	}

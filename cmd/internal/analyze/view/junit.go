@@ -185,6 +185,9 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 	}
 	b = append(append(b, ">\n      <"...), element...)
 	message := ending(n)
+	if n.Limit > 0 || j.isFailedRun(n) {
+		message += j.hung(n)
+	}
 	if n.Limit > 0 {
 		message += j.runningThen(n)
 	}
@@ -199,6 +202,19 @@ func (j *junit) testCase(b []byte, i int32) []byte {
 		b = append(b, "</system-out>\n"...)
 	}
 	return append(b, "    </testcase>\n"...)
+}
+
+// hung returns why a first command did not end before it was ended.
+func (j *junit) hung(n *analysis.Node) string {
+	for _, r := range j.Analysis.Runs() {
+		if r.Command.Source != int(n.Source) {
+			continue
+		}
+		if text := summary.Hung(j.Analysis, r); text != "" {
+			return "; then: " + text
+		}
+	}
+	return ""
 }
 
 // runningThen returns what ran when the time limit of a first command passed.

@@ -1,0 +1,161 @@
+package summary
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// widestCause bounds the sentence that says why a command did not end.
+const widestCause = 240
+
+// lateEnd is how long after a signal the end of a command may have another reason.
+const lateEnd = 30e9
+
+// Hung returns why the first command of a log did not end before it was ended: what the thread that says
+// most of it did; "" if the log does not say, or what ran then says as much. It is untrusted text.
+func Hung(a *analysis.Analysis, r *analysis.Run) string {
+	h := a.Hang(r.Command.Source)
+	switch {
+	case h == nil || !r.Failed() && r.State != analysis.Running:
+		return ""
+	case h.Cause == posixtrace.HangTimeout && r.TimedOut():
+	case h.Cause == posixtrace.HangSignal && r.Start+r.Wall-h.At < lateEnd:
+	default:
+		return ""
+	}
+	t := h.Culprit()
+	if t == nil || t.Kind == posixtrace.HangSleeps && RunningThen(r) != "" {
+		return ""
+	}
+	return cut(sentence(t, r.Label()), widestCause)
+}
+
+// sentence returns what a thread did, without its name if that is known.
+func sentence(t *analysis.HangThread, known string) string {
+	text := did(t)
+	if t.Label != known && t.Label != "" {
+		text = t.Label + " " + text
+	}
+	switch {
+	case t.Cycle:
+		return "deadlock: " + text + ", and that for itself"
+	case t.Stuck:
+		return text + ", which nothing visible can end"
+	}
+	return text
+}
+
+// did returns in words what a thread did.
+func did(t *analysis.HangThread) string {
+	verb := "ran"
+	switch t.Kind {
+	case posixtrace.HangWaits:
+		verb = "waited"
+	case posixtrace.HangSleeps:
+		verb = "slept"
+	case posixtrace.HangBusy:
+		return with(with("used a processor", " in ", call(t)), ", ", t.For)
+	case posixtrace.HangStopped:
+		return with("was stopped", ", ", t.For)
+	case posixtrace.HangZombie:
+		return with("had ended, and its parent had not waited for it", ", ", t.For)
+	}
+	if t.Since >= 0 {
+		about := " about "
+		if t.Exact {
+			about = " "
+		}
+		verb += about + duration(int64(t.Since))
+	}
+	verb = with(verb, " in ", cmp.Or(call(t), t.Wait))
+	if t.Kind != posixtrace.HangWaits {
+		return with(verb, ", ", t.For)
+	}
+	return with(verb, " for ", t.For)
+}
+
+func with(text, between, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + between + more
+}
+
+// call returns the system call of a thread with its first argument, which tells most: "read(0<pipe:[7]>)".
+func call(t *analysis.HangThread) string {
+	depth := 0
+	for i := 0; i < len(t.Call); i++ {
+		switch t.Call[i] {
+		case '"':
+			if n := strings.IndexByte(t.Call[i+1:], '"'); n >= 0 {
+				i += n + 1
+			}
+		case '(', '[', '{', '<':
+			depth++
+		case ')', ']', '}', '>':
+			depth--
+		case ',':
+			if depth == 1 {
+				return t.Call[:i] + ")"
+			}
+		}
+	}
+	return t.Call
+}
+
+// hangLines returns the line of why a command did not end, or of when it was idle.
+func (s *show) hangLines(r *analysis.Run) []line {
+	if text := Hung(s.Analysis, r); text != "" {
+		return []line{{before: "then: ", subject: text, failed: true, joined: true, whole: true}}
+	}
+	h := s.Hang(r.Command.Source)
+	if h == nil || h.Cause != posixtrace.HangIdle {
+		return nil
+	}
+	before := "idle at " + duration(max(h.At-s.First, 0)) + ": "
+	if t := h.Culprit(); t != nil {
+		return []line{{before: before, subject: cut(sentence(t, ""), widestCause), whole: true}}
+	}
+	return nil
+}
+
+const hangTitle = "Threads that did not end"
+
+// hangs returns what the threads of commands did when ptrace-run looked at them.
+func (s *show) hangs() *table {
+	t := &table{title: hangTitle, columns: []string{" thread", "pid", "tid", "does", "time", " in", " waits for"}}
+	for _, r := range s.Runs() {
+		h := s.Hang(r.Command.Source)
+		if h == nil {
+			continue
+		}
+		t.hidden += uint64(h.Omitted)
+		for _, x := range h.Told() {
+			kind := x.Kind.String()
+			switch {
+			case x.Cycle:
+				kind = "deadlock"
+			case x.Stuck:
+				kind = "stuck"
+			}
+			since := "-"
+			if x.Since >= 0 {
+				since = duration(int64(x.Since))
+			}
+			tid := "-"
+			if x.TID != x.PID {
+				tid = strconv.Itoa(x.TID)
+			}
+			t.add(x.Stuck || x.Cycle, x.Label, strconv.Itoa(x.PID), tid, kind, since, cmp.Or(call(x), x.Wait), with(x.For, "; ", x.Note))
+		}
+	}
+	if len(t.rows) < 2 && t.hidden == 0 && len(s.Runs()) == 1 && s.hangLines(s.Runs()[0]) != nil {
+		return nil // the first line has it
+	}
+	t.drop("tid", " waits for")
+	return t
+}

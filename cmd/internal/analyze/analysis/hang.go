@@ -22,6 +22,8 @@ type Hang struct {
 type HangThread struct {
 	PID, TID int
 	Label    string // program and arguments that tell most
+	Place    string // FILE:LINE of the script that started the process, "" if unknown
+	ForPlace string // the same of ForPID
 	posixtrace.HangData
 }
 
@@ -55,6 +57,7 @@ func (s *Source) hung(rec *posixtrace.Record) {
 		t.Label = strings.Clone(t.Label[:escape.Cut(t.Label, maxHangText)])
 	}
 	t.Args, t.Stack = nil, nil
+	t.Place, t.ForPlace = s.placeOf(t.PID), s.placeOf(t.ForPID)
 	if len(h.Threads) < maxHangThreads {
 		h.Threads = append(h.Threads, t)
 		return
@@ -69,6 +72,15 @@ func (s *Source) hung(rec *posixtrace.Record) {
 			return
 		}
 	}
+}
+
+// placeOf returns where the script is that started a process, as "FILE:LINE", "" if that is unknown.
+func (s *Source) placeOf(pid int) string {
+	q := s.a.processes.running.of(processKey(s, pid))
+	if pid == 0 || q == nil || q.origin == nil {
+		return ""
+	}
+	return placeOfStep(q.origin.Step)
 }
 
 // Hang returns what the threads of the first command of a log did when ptrace-run looked at them last, nil

@@ -26,6 +26,9 @@ type process struct {
 	cpu      int64 // of children that have ended, and of theirs
 	memory   int64 // the largest of any of them
 
+	step   *Span // of a script that it runs, or nil
+	origin *Span // the step of the parent that started it, or nil
+
 	home *home // for the observer
 
 	failures   []failedChild
@@ -147,6 +150,10 @@ func (p *processes) fork(src *Source, rec *posixtrace.Record) {
 		b.fork(src, child, parent, rec.TID)
 	}
 	child.inherit(parent)
+	child.origin = parent.step
+	if child.origin == nil && !parent.executed {
+		child.origin = parent.origin // of a subshell
+	}
 	child.enter(parent, rec.UnixNano)
 	if gone != nil {
 		p.Totals.Unknown--

@@ -139,20 +139,26 @@ func (s *spans) rowOf(t *spanType, key uint64, data []byte) *Span {
 }
 
 // isStep reports whether data is "FILE:LINE COMMAND".
-func isStep(data []byte) bool {
+func isStep(data []byte) bool { return placeEnd(data) > 0 }
+
+// placeOfStep returns "FILE:LINE" of a step.
+func placeOfStep(step string) string { return step[:placeEnd([]byte(step))] }
+
+// placeEnd returns the length of FILE:LINE in "FILE:LINE COMMAND", 0 for other data.
+func placeEnd(data []byte) int {
 	data = data[:min(len(data), maxStepText)]
-	for {
-		i := bytes.IndexByte(data, ':')
+	for at := 0; ; {
+		i := bytes.IndexByte(data[at:], ':')
 		if i < 0 {
-			return false
+			return 0
 		}
-		data = data[i+1:]
+		at += i + 1
 		digits := 0
-		for digits < len(data) && '0' <= data[digits] && data[digits] <= '9' {
+		for at+digits < len(data) && '0' <= data[at+digits] && data[at+digits] <= '9' {
 			digits++
 		}
-		if digits > 0 && digits < len(data) && data[digits] == ' ' {
-			return true
+		if digits > 0 && at+digits < len(data) && data[at+digits] == ' ' {
+			return at + digits
 		}
 	}
 }
@@ -165,6 +171,11 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	o := s.new()
 	o.typ, o.row, o.at = t, s.rowOf(t, rec.Span, rec.Data), rec.UnixNano
 	o.row.open(rec.UnixNano)
+	if t.name == stepName && o.row.Step != "" {
+		if q := src.a.processes.running.of(processKey(src, rec.PID)); q != nil {
+			q.step = o.row
+		}
+	}
 	if t.steps == nil {
 		o.data = append(o.data, rec.Data[:escape.Cut(rec.Data, maxSlowest)]...)
 	}
@@ -227,6 +238,11 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	}
 	r := o.row
 	r.close(rec.UnixNano)
+	if t.name == stepName {
+		if q := src.a.processes.running.of(processKey(src, rec.PID)); q != nil && q.step == r {
+			q.step = nil
+		}
+	}
 	if end.Failed {
 		r.Failed++
 		if !o.failed {

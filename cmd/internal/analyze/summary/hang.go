@@ -36,8 +36,12 @@ func Hung(a *analysis.Analysis, r *analysis.Run) string {
 
 // sentence returns what a thread did, without its name if that is known.
 func sentence(t *analysis.HangThread, known string) string {
-	text := did(t)
-	if t.Label != known && t.Label != "" {
+	text := with(did(t), ", started by ", t.ForPlace)
+	switch {
+	case t.Label == known || t.Label == "":
+	case t.Place != "" && t.ForPlace == "":
+		text = t.Label + ", started by " + t.Place + ", " + text
+	default:
 		text = t.Label + " " + text
 	}
 	switch {

@@ -1,7 +1,9 @@
 package summary
 
 import (
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +136,59 @@ func TestHungHostile(t *testing.T) {
 			if len(got) > 20_000 {
 				t.Errorf("form %d: %d bytes", form, len(got))
 			}
+		}
+	}
+}
+
+// Where the script is that started a process is known from its steps, also if the script has ended, or a
+// subshell of it started the process.
+func TestHungPlace(t *testing.T) {
+	for events, want := range map[string]string{
+		"b1 f1:2 e1 x2 h1:2":         "y waited in read(0) for pid 2, started by ./a b.sh:12",
+		"b1 f1:2 e1 x2 .1 h3:2":      "y waited in read(0) for pid 2, started by ./a b.sh:12",
+		"b1 f1:4 f4:2 e1 x2 h1:2":    "y waited in read(0) for pid 2, started by ./a b.sh:12", // in a subshell
+		"b1 f1:2 x2 f2:5 x5 e1 h2:5": "y, started by ./a b.sh:12, waited in read(0) for pid 5",
+		"f1:2 b1 x2 h1:2":            "y waited in read(0) for pid 2",
+		"b1 e1 f1:2 x2 h1:2":         "y waited in read(0) for pid 2",
+		"b1 f1:2 x2 h1:0":            "y waited in read(0) for pid 0",
+	} {
+		o := &Options{}
+		a := New(o)
+		const begin, end = 33, 34
+		s := a.NewSource(func(id posixtrace.EventID) string {
+			return map[posixtrace.EventID]string{begin: "step.begin", end: "step.end"}[id]
+		})
+		at := int64(0)
+		add := func(id posixtrace.EventID, pid int, span uint64, data []byte) {
+			at += 1e9
+			s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: id, PID: pid, TID: pid, UnixNano: at, Span: span}, Data: data}})
+		}
+		add(posixtrace.EventProcExec, 1, 0, (&posixtrace.ExecData{Path: "/bin/sh", Argv: []string{"sh", "ci.sh"}}).Append(nil))
+		for _, e := range strings.Fields(events) {
+			var pid, other int
+			fmt.Sscanf(e[1:], "%d:%d", &pid, &other)
+			switch e[0] {
+			case 'b':
+				add(begin, pid, 7, []byte("./a b.sh:12 x y"))
+			case 'e':
+				add(end, pid, 7, []byte("0"))
+			case 'f':
+				add(posixtrace.EventProcFork, pid, 0, (&posixtrace.ForkData{Child: other}).Append(nil))
+			case 'x':
+				add(posixtrace.EventProcExec, pid, 0, (&posixtrace.ExecData{Path: "/bin/x", Argv: []string{"x"}}).Append(nil))
+			case '.':
+				add(posixtrace.EventProcExit, pid, 0, (&posixtrace.ExitData{}).Append(nil))
+			case 'h':
+				d := posixtrace.HangData{Args: []string{"y"}, Call: "read(0)", Since: -1, For: "pid " + strconv.Itoa(other), ForPID: other, Report: 1}
+				add(posixtrace.EventHangThread, pid, 0, d.Append(nil))
+			}
+		}
+		add(posixtrace.EventProcTimeout, 1, 0, (&posixtrace.TimeoutData{Limit: time.Second, Signal: 15}).Append(nil))
+		a.Finish()
+		first, _, _ := strings.Cut(string(Append(nil, a, 0, o)), "\n")
+		first, _, _ = strings.Cut(first, "; running then")
+		if want = "sh ci.sh: timed out after 1 s; then: " + want; first != want {
+			t.Errorf("%s: %s, want %s", events, first, want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func appendHangJSON(b []byte, t *hang.Thread) []byte {
 	f.Add("pid", t.PID)
 	f.Add("tid", t.TID)
 	f.Add("program", t.Program)
-	f.Add("args", t.Args)
+	f.Add("argv", t.Args)
 	f.Add("state", string(t.State))
 	f.Add("kind", t.Kind.String())
 	f.Add("call", t.Call)

@@ -117,7 +117,7 @@ func (s *session) dumpLast(r *posixtrace.Reader) error {
 		if err != nil {
 			return err
 		}
-		if selection.IsUnasked(rec.ID) {
+		if selection.IsUnasked(rec.ID) || rec.ID == posixtrace.EventHangThread && s.hangs.shown.Load() {
 			continue
 		}
 		if n == 0 {

@@ -25,10 +25,10 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	if err != nil {
 		return 0, cli.Failure("", err)
 	}
-	deliver := func(sig syscall.Signal) { cli.PassOn(sig, s.plan.limit.send) }
+	deliver := func(sig syscall.Signal) { cli.PassOn(sig, s.passSignal) }
 	if s.term = taps.term; s.term != nil {
 		s.term.limited = s.plan.limit.enabled()
-		deliver = func(sig syscall.Signal) { s.term.handleSignal(sig, s.plan.limit.send) }
+		deliver = func(sig syscall.Signal) { s.term.handleSignal(sig, s.passSignal) }
 	} else {
 		s.plan.limit.enterGroup()
 	}
@@ -49,9 +49,14 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.replaceLog()
 	s.confirmTraced()
 	s.startLive()
-	s.plan.limit.passed = s.recordTimeout
+	s.from = time.Now()
+	s.plan.limit.passed = func() {
+		s.recordTimeout()
+		s.reportHang(posixtrace.HangTimeout, s.plan.limit.signal)
+	}
 	s.plan.limit.start(s.child, s.term != nil)
-	end := time.Now().Add(s.plan.limit.limit)
+	end := s.from.Add(s.plan.limit.limit)
+	unwatch := s.watchIdle()
 	var terminated atomic.Bool
 	s.signals.Forward(func(sig syscall.Signal) {
 		if terminates(sig) {
@@ -64,6 +69,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	taps.run(s)
 
 	status, usage, err := s.child.Wait()
+	unwatch()
 	s.plan.limit.stop()
 	s.signals.Stop()
 	s.boundLog(end, terminated.Load())

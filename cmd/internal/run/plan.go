@@ -28,7 +28,8 @@ type runPlan struct {
 	trace     tracer.Want
 	capture   capturePlan
 	limit     timeLimit
-	dump      string // fail, always, never
+	hang      time.Duration // report a command that is idle for so long; 0: never
+	dump      string        // fail, always, never
 	last      int
 	summary   bool
 	report    string // path, "" for none
@@ -98,6 +99,9 @@ func (p *runPlan) setLimit(args *cli.Args) (err error) {
 		return err
 	}
 	if l.killAfter, err = args.Duration("kill-after", 0); err != nil {
+		return err
+	}
+	if p.hang, err = args.Duration("hang", 0); err != nil {
 		return err
 	}
 	if s, ok := args.Lookup("signal"); ok {

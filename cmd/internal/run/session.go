@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
@@ -75,8 +76,10 @@ type session struct {
 	makefile   *makefile          // with --make, or nil
 	spool      *spool.Watcher     // drains the spool
 	live       *live              // shows the events, or nil
-	hurry      chan struct{}      // closed when the end must not wait much longer for readers
-	outputLost bool               // writing the command's output failed
+	from       time.Time          // the command runs since then
+	hangs      hangs
+	hurry      chan struct{} // closed when the end must not wait much longer for readers
+	outputLost bool          // writing the command's output failed
 
 	redacted atomic.Uint64 // matches of --redact that this process replaced
 }

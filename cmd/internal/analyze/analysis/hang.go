@@ -120,6 +120,14 @@ func (h *Hang) Culprit() *HangThread {
 		}
 		at = next
 	}
+	if at == nil || at.Kind != posixtrace.HangSleeps {
+		return at
+	}
+	for i := range h.Threads {
+		if t := &h.Threads[i]; t.Kind == posixtrace.HangWaits && t.ForPID == at.PID && t.PID != at.PID && !waitsForEnd(t) {
+			return t // such as the reader of a pipe: what sleeps may be no part of the work
+		}
+	}
 	return at
 }
 
@@ -164,9 +172,9 @@ func (h *Hang) speaker(pid, tid int) (best *HangThread) {
 	return best
 }
 
-// Told returns the threads in the order of what they tell: those of a deadlock, those that nothing can wake,
+// Ranked returns the threads the most important ones first: those of a deadlock, those that nothing can wake,
 // those that compute, and the others as they are in the log.
-func (h *Hang) Told() []*HangThread {
+func (h *Hang) Ranked() []*HangThread {
 	list := make([]*HangThread, len(h.Threads))
 	for i := range h.Threads {
 		list[i] = &h.Threads[i]

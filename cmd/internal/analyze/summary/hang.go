@@ -28,7 +28,7 @@ func Hung(a *analysis.Analysis, r *analysis.Run) string {
 		return ""
 	}
 	t := h.Culprit()
-	if t == nil || t.Kind == posixtrace.HangSleeps && RunningThen(r) != "" {
+	if t == nil || t.Kind == posixtrace.HangSleeps && (t.Label == r.Label() || RunningThen(r) != "") {
 		return ""
 	}
 	return cut(sentence(t, r.Label()), widestCause)
@@ -138,7 +138,7 @@ func (s *show) hangs() *table {
 			continue
 		}
 		t.hidden += uint64(h.Omitted)
-		for _, x := range h.Told() {
+		for _, x := range h.Ranked() {
 			kind := x.Kind.String()
 			switch {
 			case x.Cycle:

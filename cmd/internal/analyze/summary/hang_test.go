@@ -57,8 +57,11 @@ func TestHungLine(t *testing.T) {
 			"; then: cat x waited 1m31s in read(0<pipe:[7]>) for the writer of pipe:[7], sleep 1d (pid 3)"},
 		{[]hungThread{shell, {2, 0, "sleep 1d", data{Kind: posixtrace.HangSleeps, Call: "clock_nanosleep(CLOCK_REALTIME, 0)", Since: 9 * time.Second, For: "1 d left"}}},
 			"; then: sleep 1d slept about 9.00s in clock_nanosleep(CLOCK_REALTIME), 1 d left"},
+		{[]hungThread{{1, 0, "sh ci.sh", data{Kind: posixtrace.HangSleeps, Since: 9 * time.Second}}}, ""},
 		{[]hungThread{shell, {2, 0, "a", data{Kind: posixtrace.HangBusy, Since: -1}}}, "; then: a used a processor"},
-		// Whoever waits for a pipe of a busy process waits for that one.
+		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "wait4(-1)", ForPID: 3}}, {3, 0, "sleep 1d", data{Kind: posixtrace.HangSleeps}},
+			{2, 0, "cat x", data{Call: "read(0)", Since: -1, For: "sleep 1d (pid 3)", ForPID: 3}}}, "; then: cat x waited in read(0) for sleep 1d (pid 3)"},
+		// A thread that waits for a pipe of a busy process waits for that one.
 		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "read(3)", ForPID: 2}}, {2, 0, "a", data{Kind: posixtrace.HangBusy}}}, "; then: a used a processor"},
 		// Two threads of a process: the one that leads on, or that computes.
 		{[]hungThread{shell, {2, 0, "a", data{Call: "futex(0x1, 2)", Since: -1}}, {2, 4, "a", data{Call: "flock(3</l>, LOCK_EX)", Since: 0, For: "b (pid 5)", ForPID: 5}},

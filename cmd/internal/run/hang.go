@@ -1,0 +1,150 @@
+package run
+
+import (
+	"bytes"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/hang"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+const (
+	// lookWait bounds how long a look at the threads of the command delays a signal to it.
+	lookWait = 500 * time.Millisecond
+	// mostLookLines bounds the lines of a report on standard error.
+	mostLookLines = 40
+)
+
+var look = hang.Look // the test has a slow one
+
+// hangs are the looks of a session at the threads of its command.
+type hangs struct {
+	reports  atomic.Int32
+	signaled atomic.Bool // a signal had a report: what follows does not wait for another one
+	shown    atomic.Bool // a report is on standard error
+}
+
+// reportHang reports what the threads of the command do: as events, and without a log on standard error. It
+// returns after lookWait at the latest; a look that has not ended by then is reported nowhere. Neither is an
+// idle command of which a thread runs after all, or waits for a processor: reportHang then returns false.
+func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) bool {
+	if s.child == nil || !s.child.Alive() {
+		return true
+	}
+	at := time.Now()
+	var late, runs atomic.Bool
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		r := look([]int{s.child.PID}, hang.Options{})
+		if late.Load() || r == nil || len(r.Threads) == 0 {
+			return
+		}
+		if cause == posixtrace.HangIdle && slices.ContainsFunc(r.Threads, func(t hang.Thread) bool { return t.Kind == hang.Busy || t.State == 'R' }) {
+			runs.Store(true)
+			return
+		}
+		list := s.hangData(r, cause, sig, int(s.hangs.reports.Add(1)))
+		s.showHang(r, cause, sig, at)
+		s.recordHang(r, list, at)
+	}()
+	select {
+	case <-reported:
+	case <-time.After(lookWait):
+		late.Store(true)
+	}
+	return !runs.Load()
+}
+
+// hangData returns the data of the threads, and replaces the secrets in it and in the report.
+func (s *session) hangData(r *hang.Report, cause posixtrace.HangCause, sig syscall.Signal, number int) []posixtrace.HangData {
+	f := s.plan.redact.NewFilter(func(posixtrace.EventID) string { return "" })
+	list := make([]posixtrace.HangData, len(r.Threads))
+	for i := range r.Threads {
+		t := &r.Threads[i]
+		d := posixtrace.HangData{
+			Program: t.Program, Args: t.Args, State: t.State, Kind: hangKinds[t.Kind], Call: t.Call, Wait: t.Wait, Since: t.Since, Exact: t.Exact,
+			For: t.For, ForPID: t.ForPID, ForTID: t.ForTID, Stuck: t.Stuck, Cycle: t.Cycle, Stack: t.Stack, Note: t.Note,
+			Cause: cause, Signal: int(sig), Report: number,
+		}
+		if f != nil && f.Hang(&d, redact.Ends) {
+			t.Program, t.Args, t.Call, t.Wait, t.For, t.Stack, t.Note = d.Program, d.Args, d.Call, d.Wait, d.For, d.Stack, d.Note
+		}
+		list[i] = d
+	}
+	if f != nil {
+		for i, note := range r.Notes {
+			r.Notes[i] = f.String(note)
+		}
+		s.redacted.Add(f.Count)
+	}
+	return list
+}
+
+var hangKinds = map[hang.Kind]posixtrace.HangKind{
+	hang.Waits: posixtrace.HangWaits, hang.Sleeps: posixtrace.HangSleeps, hang.Busy: posixtrace.HangBusy,
+	hang.Runs: posixtrace.HangRuns, hang.Stopped: posixtrace.HangStopped, hang.Zombie: posixtrace.HangZombie,
+}
+
+// recordHang records an event for each thread.
+func (s *session) recordHang(r *hang.Report, list []posixtrace.HangData, at time.Time) {
+	if !s.plan.command && s.tracer == nil {
+		return
+	}
+	rec, err := s.stream.Recorder() // s.rec is that of another goroutine
+	if err != nil {
+		return
+	}
+	defer rec.Close()
+	for i := range list {
+		t := &r.Threads[i]
+		rec.Record(posixtrace.EventInfo{ID: posixtrace.EventHangThread, PID: t.PID, TID: t.TID, UnixNano: at.UnixNano()}, list[i].Append(nil))
+	}
+}
+
+// showHang writes a report to standard error: without a log all of it, and else the line that tells most, if
+// --hang asked for it.
+func (s *session) showHang(r *hang.Report, cause posixtrace.HangCause, sig syscall.Signal, at time.Time) {
+	why := ""
+	switch cause {
+	case posixtrace.HangTimeout:
+		why = summary.TimedOut(int64(s.plan.limit.limit))
+	case posixtrace.HangIdle:
+		why = "idle for " + s.plan.hang.String()
+	default:
+		why = unix.SignalName(sig) + " after " + summary.Duration(int64(at.Sub(s.from)))
+	}
+	switch {
+	case s.plan.log != "" && cause == posixtrace.HangIdle:
+		s.say([]byte(s.env.Prog + ": " + why + ": " + r.Headline() + "\n"))
+	case s.plan.log == "" && s.plan.dump != "never":
+		s.hangs.shown.Store(true)
+		s.say(r.AppendText([]byte(s.env.Prog+": "+why+":\n"), mostLookLines-1))
+	}
+}
+
+// say writes lines to standard error while the command runs, in one write.
+func (s *session) say(lines []byte) {
+	lines = cli.Harmless(lines)
+	if s.term != nil && s.term.isRaw() {
+		lines = bytes.ReplaceAll(lines, []byte("\n"), []byte("\r\n"))
+	}
+	s.env.Stderr.Write(lines)
+}
+
+// passSignal passes a signal on to the command. Before the first one that asks it to end, it reports what the
+// command does: a CI system that cancels a job sends INT or TERM first, and kills seconds later.
+func (s *session) passSignal(sig syscall.Signal) {
+	if terminates(sig) && s.hangs.signaled.CompareAndSwap(false, true) {
+		s.reportHang(posixtrace.HangSignal, sig)
+	}
+	s.plan.limit.send(sig)
+}

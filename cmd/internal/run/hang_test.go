@@ -1,0 +1,68 @@
+package run
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/hang"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// said is what a session writes.
+type said struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.Lock()
+	defer s.Unlock()
+	return s.Buffer.Write(b)
+}
+
+func (s *said) text() string {
+	s.Lock()
+	defer s.Unlock()
+	return s.Buffer.String()
+}
+
+// A look that takes long does not keep a signal, and is reported nowhere, also later. So is one of a
+// command that cannot be seen.
+func TestLateLook(t *testing.T) {
+	defer func(was func([]int, hang.Options) *hang.Report) { look = was }(look)
+	report := &hang.Report{Threads: []hang.Thread{{PID: 1, TID: 1, Program: "x"}}}
+	for _, tt := range []struct {
+		report *hang.Report
+		takes  time.Duration
+		want   string
+	}{{report, 0, "ptrace-run: SIGTERM after "}, {report, 3 * lookWait, ""}, {nil, 0, ""}, {&hang.Report{}, 0, ""}} {
+		done := make(chan struct{})
+		look = func(roots []int, _ hang.Options) *hang.Report {
+			defer close(done)
+			if roots[0] != os.Getpid() {
+				t.Error(roots)
+			}
+			time.Sleep(tt.takes)
+			return tt.report
+		}
+		var out said
+		s := &session{plan: &runPlan{}, env: &cli.Env{Prog: "ptrace-run", Stderr: &out}, child: child.NewRemote(os.Getpid(), nil, nil), from: time.Now()}
+		started := time.Now()
+		s.reportHang(posixtrace.HangSignal, syscall.SIGTERM)
+		if took := time.Since(started); tt.takes > 0 && (took < lookWait || took > tt.takes) {
+			t.Errorf("a look that takes %v delays a signal by %v", tt.takes, took)
+		}
+		<-done
+		time.Sleep(lookWait / 10) // what is wrong may come later
+		if got := out.text(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("a look that takes %v: %q", tt.takes, got)
+		}
+	}
+}

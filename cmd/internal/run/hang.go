@@ -89,7 +89,7 @@ func (s *session) hangData(r *hang.Report, cause posixtrace.HangCause, sig sysca
 	return list
 }
 
-var hangKinds = map[hang.Kind]posixtrace.HangKind{
+var hangKinds = [...]posixtrace.HangKind{
 	hang.Waits: posixtrace.HangWaits, hang.Sleeps: posixtrace.HangSleeps, hang.Busy: posixtrace.HangBusy,
 	hang.Runs: posixtrace.HangRuns, hang.Stopped: posixtrace.HangStopped, hang.Zombie: posixtrace.HangZombie,
 }

@@ -33,8 +33,9 @@ type hangs struct {
 }
 
 // reportHang reports what the threads of the command do: as events, and without a log on standard error. It
-// returns after lookWait at the latest; a look that has not ended by then is reported nowhere. Neither is an
-// idle command of which a thread runs after all, or waits for a processor: reportHang then returns false.
+// returns after lookWait at the latest; a look that has not ended by then is given up. Neither is an idle
+// command reported of which a thread runs after all, or waits for a processor. Of these, reportHang returns
+// false.
 func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) bool {
 	if s.child == nil || !s.child.Alive() {
 		return true
@@ -58,10 +59,14 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 	}()
 	select {
 	case <-reported:
+		return !runs.Load()
 	case <-time.After(lookWait):
 		late.Store(true)
+		if cause != posixtrace.HangIdle && s.showsHang() {
+			go s.say([]byte(s.env.Prog + ": " + s.whyHang(cause, sig, at) + ": what it waits for could not be seen in " + lookWait.String() + "\n"))
+		}
+		return false
 	}
-	return !runs.Load()
 }
 
 // hangData returns the data of the threads, and replaces the secrets in it and in the report.
@@ -113,22 +118,28 @@ func (s *session) recordHang(r *hang.Report, list []posixtrace.HangData, at time
 // showHang writes a report to standard error: without a log all of it, and else the line that tells most, if
 // --hang asked for it.
 func (s *session) showHang(r *hang.Report, cause posixtrace.HangCause, sig syscall.Signal, at time.Time) {
-	why := ""
-	switch cause {
-	case posixtrace.HangTimeout:
-		why = summary.TimedOut(int64(s.plan.limit.limit))
-	case posixtrace.HangIdle:
-		why = "idle for " + s.plan.hang.String()
-	default:
-		why = unix.SignalName(sig) + " after " + summary.Duration(int64(at.Sub(s.from)))
-	}
+	why := s.whyHang(cause, sig, at)
 	switch {
 	case s.plan.log != "" && cause == posixtrace.HangIdle:
 		s.say([]byte(s.env.Prog + ": " + why + ": " + r.Headline() + "\n"))
-	case s.plan.log == "" && s.plan.dump != "never":
+	case s.showsHang():
 		s.hangs.shown.Store(true)
 		s.say(r.AppendText([]byte(s.env.Prog+": "+why+":\n"), mostLookLines-1))
 	}
+}
+
+// showsHang reports whether reports are on standard error.
+func (s *session) showsHang() bool { return s.plan.log == "" && s.plan.dump != "never" }
+
+// whyHang returns in words why the command is looked at.
+func (s *session) whyHang(cause posixtrace.HangCause, sig syscall.Signal, at time.Time) string {
+	switch cause {
+	case posixtrace.HangTimeout:
+		return summary.TimedOut(int64(s.plan.limit.limit))
+	case posixtrace.HangIdle:
+		return "idle for " + s.plan.hang.String()
+	}
+	return unix.SignalName(sig) + " after " + summary.Duration(int64(at.Sub(s.from)))
 }
 
 // say writes lines to standard error while the command runs, in one write.

@@ -94,7 +94,10 @@ func TestHangSignal(t *testing.T) {
 		awaitState(t, pid, "S")
 		return cmd, pid, errs, lines
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+	const tries = 5 // a machine may be so busy that a look takes too long
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+	for i, try := 0, 1; i < len(signals); try++ {
+		sig := signals[i]
 		cmd, pid, _, _ := start("echo $$; read line", "-o", log)
 		started := time.Now()
 		cmd.Process.Signal(sig)
@@ -104,6 +107,10 @@ func TestHangSignal(t *testing.T) {
 			t.Fatalf("%v: %v", sig, ws)
 		}
 		list := hangThreads(t, env, log)
+		if len(list) == 0 && try < tries {
+			continue
+		}
+		i, try = i+1, 0
 		if len(list) != 1 || list[0].PID != pid || list[0].Kind != "waits" || !strings.HasPrefix(list[0].Call, "read(0<pipe:") ||
 			list[0].Cause != "signal" || list[0].Signal != int(sig) || list[0].Report != 1 {
 			t.Errorf("%v: %+v", sig, list)
@@ -142,9 +149,15 @@ func TestHangSignal(t *testing.T) {
 	}
 
 	// Without a log the report is on standard error.
-	cmd, _, errs, _ := start("echo $$; read line", "-N", "0")
-	cmd.Process.Signal(syscall.SIGTERM)
-	cmd.Wait()
+	var errs *bytes.Buffer
+	for range tries {
+		cmd, _, errs, _ = start("echo $$; read line", "-N", "0")
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		if !strings.Contains(errs.String(), "could not be seen in") {
+			break
+		}
+	}
 	if text := errs.String(); !strings.HasPrefix(text, "ptrace-run: SIGTERM after ") || !strings.Contains(text, "read(0<pipe:") {
 		t.Errorf("%s", text)
 	}

@@ -28,7 +28,7 @@ var runOptions = slices.Concat(newstream.LogOptions, []cli.Option{
 	{Short: 't', Long: "timeout", Arg: "DUR", Help: "end the command after DUR"},
 	{Short: 'k', Long: "kill-after", Arg: "DUR", Help: "kill the command if it still runs DUR later"},
 	{Short: 's', Long: "signal", Arg: "SIG", Help: "end the command with SIG (TERM)"},
-	{Long: "hang", Arg: "DUR", Help: "report what the command waits for, once idle for DUR"},
+	{Long: "hang", Arg: "DUR", Help: "report what an idle command waits for, after DUR"},
 	{Long: "foreground", Help: "with -t: leave the command its terminal"},
 	{Long: "drain", Arg: "DUR", Help: "record background output after the end for DUR (2s)"},
 	{Long: "live", Arg: "FILE", Optional: true, Help: "print events as they happen, as strace does"},

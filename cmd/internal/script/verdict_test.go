@@ -131,7 +131,11 @@ var tools = map[string]bool{"make": true, "python3": true, "node": true, "npm": 
 
 var verdictTime = regexp.MustCompile(` after [^ ]+(, processor time [^;]*)?(; running then: .*)?$`)
 
-// verdictOf returns the lines of a summary that say what failed, without times.
+// waitedFor is what a command waited for when its time was up. A look at it that takes too long on a busy
+// machine has no report.
+var waitedFor = regexp.MustCompile(`; then: [^;]*`)
+
+// verdictOf returns the lines of a summary that say what failed, without times and what was waited for.
 func verdictOf(summary string) string {
 	var b strings.Builder
 	for _, line := range strings.Split(summary, "\n") {
@@ -139,7 +143,7 @@ func verdictOf(summary string) string {
 			break
 		}
 		if !strings.HasPrefix(line, " ") {
-			line = verdictTime.ReplaceAllString(line, "$2")
+			line = verdictTime.ReplaceAllString(waitedFor.ReplaceAllString(line, ""), "$2")
 		}
 		b.WriteString(line + "\n")
 	}

@@ -28,10 +28,19 @@ func Hung(a *analysis.Analysis, r *analysis.Run) string {
 		return ""
 	}
 	t := h.Culprit()
-	if t == nil || t.Kind == posixtrace.HangSleeps && (t.Label == r.Label() || RunningThen(r) != "") {
+	switch {
+	case t == nil, t.Kind == posixtrace.HangSleeps && t.Label == r.Label():
+		return ""
+	case RunningThen(r) != "" && (t.Kind == posixtrace.HangSleeps || waitsForSignal(t)):
 		return ""
 	}
 	return cut(sentence(t, r.Label()), widestCause)
+}
+
+// waitsForSignal reports whether a thread waits for a signal, as a shell does for the end of its children.
+func waitsForSignal(t *analysis.HangThread) bool {
+	name, _, _ := strings.Cut(t.Call, "(")
+	return name == "rt_sigsuspend" || name == "pause"
 }
 
 // sentence returns what a thread did, without its name if that is known.

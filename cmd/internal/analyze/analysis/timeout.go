@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -27,11 +28,13 @@ const maxNested = 1 << 8
 
 // passed notes that the time limit of the first command has passed.
 func (p *processes) passed(src *Source, rec *posixtrace.Record) {
-	d, err := posixtrace.DecodeTimeout(rec.Data)
-	if err != nil || src.timeout != nil {
+	var d sysevent.Data
+	e := d.Decode(rec)
+	if e == nil || src.timeout != nil {
 		return
 	}
-	t := &Timeout{At: rec.UnixNano, Limit: int64(d.Limit), Signal: d.Signal, Output: src.lastLines()}
+	t := &Timeout{At: rec.UnixNano, Limit: d.Int64(&e.Members[sysevent.TimeoutLimit]), Output: src.lastLines()}
+	t.Signal = int(d.Int32(&e.Members[sysevent.TimeoutSignal]))
 	src.timeout = t
 	run := src.a.runOf(int(src.index))
 	if run == nil {

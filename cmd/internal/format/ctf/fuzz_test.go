@@ -53,6 +53,11 @@ func FuzzTrace(f *testing.F) {
 	call := posixtrace.SyscallData{Opened: []byte("x"), Args: []posixtrace.SyscallArg{{Value: []byte("a")}, {Value: []byte("\xff")}}}
 	data := call.Append(nil)
 	f.Add(append([]byte{18, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "syscall.read", uint64(3))
+	for _, text := range []string{"a", "", "\xff"} { // no text of the thread is empty, some are, or one is not text
+		hang := posixtrace.HangData{Program: "a", Args: []string{"a", text}, State: 'S', Call: text, Wait: "w", For: text, Note: text, Stack: []string{text}}
+		data = hang.Append(nil)
+		f.Add(append([]byte{12, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "hang", uint64(3))
+	}
 	f.Fuzz(func(t *testing.T, b []byte, name string, lost uint64) {
 		recs := fuzzRecords(b)
 		dir := t.TempDir()

@@ -20,6 +20,7 @@ const (
 	ForkChild, ForkType              = 0, 1    // of EventProcFork
 	SignalSender, SignalUID          = 2, 3    // of EventProcSignal
 	MapParent                        = 7       // of EventProcMap
+	TimeoutLimit, TimeoutSignal      = 0, 1    // of EventProcTimeout
 	HangProgram                      = 0       // of EventHangThread
 )
 
@@ -114,8 +115,8 @@ var events = [posixtrace.EventUnnamed]Event{
 		{Name: "tracestate", Key: " state=", Type: Text, Shown: IfTraceState},
 	}},
 	posixtrace.EventProcTimeout: {size: 12, Members: []Member{
-		{Name: "limit_ns", Key: " limit=", Type: Duration, at: 0},
-		{Name: "signal", Key: " signal=", Type: Signal, at: 8},
+		TimeoutLimit:  {Name: "limit_ns", Key: " limit=", Type: Duration, at: 0},
+		TimeoutSignal: {Name: "signal", Key: " signal=", Type: Signal, at: 8},
 	}},
 	posixtrace.EventHangThread: {size: 28, Members: []Member{
 		HangProgram: {Name: "program", Key: " ", Type: Text, at: 0},

@@ -39,7 +39,7 @@ func openStream(e *cli.Env, nameOrPath string, opt *options, out *sink) (*input,
 		return newInput(name, newConsumedStream(common, out)), nil
 	}
 	watch := func() {}
-	if info.LogPath != "" && (opt.mode == "" || opt.mode == "summary" || opt.mode == "check") {
+	if info.LogPath != "" && (opt.mode == "" || opt.mode == "summary" || opt.mode == "why" || opt.mode == "check") {
 		watch = watchLog(e, name, info)
 	}
 	src, err := newSnapshotStream(common, info, watch, out)

@@ -117,6 +117,8 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 	switch opt.mode {
 	case "summary":
 		return summarise(env, inputs, opt)
+	case "why":
+		return explain(env, inputs, opt)
 	case "html":
 		return writePage(env, inputs, opt)
 	case "tree", "timeline", "folded", "junit":

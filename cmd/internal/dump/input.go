@@ -19,7 +19,8 @@ import (
 
 // input is a log or stream that ptrace-dump reads.
 type input struct {
-	name string
+	name  string
+	again string // the operand or option with which another command reads it; "" if none can
 	source
 	src     *output.Source      // for the forms
 	records []posixtrace.Record // read from the source, and next
@@ -40,14 +41,21 @@ func newInput(name string, s source) *input {
 // openInputs opens all operands before it reads any, so that a mistyped operand consumes no
 // events.
 func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*input, err error) {
-	add := func(in *input, err error) bool {
+	add := func(again string, in *input, err error) bool {
 		if err != nil {
 			e.Warn(err)
 			return false
 		}
+		if in.again = again; again == "-" || is[*pipeLog](in) {
+			in.again = ""
+		}
 		in.redactWith(opt.redact)
 		inputs = append(inputs, in)
 		return true
+	}
+	stream := func(s string) bool {
+		in, err := openStream(e, s, opt, out)
+		return add("--stream="+s, in, err)
 	}
 	ok := true
 	if s, given := args.Lookup("stream"); given {
@@ -56,7 +64,7 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 				return nil, err
 			}
 		}
-		ok = add(openStream(e, s, opt, out))
+		ok = stream(s)
 	} else if len(args.Operands) == 0 {
 		s := e.Getenv("PTRACE_STREAM")
 		switch {
@@ -65,10 +73,11 @@ func openInputs(e *cli.Env, args *cli.Args, opt *options, out *sink) (inputs []*
 		case s == "":
 			return nil, cli.Usagef("missing operand: no log or stream, and PTRACE_STREAM is not set")
 		}
-		ok = add(openStream(e, s, opt, out))
+		ok = stream(s)
 	}
 	for _, s := range args.Operands {
-		ok = add(openOperand(e, s, opt, out)) && ok
+		in, err := openOperand(e, s, opt, out)
+		ok = add(s, in, err) && ok
 	}
 	if !ok {
 		closeInputs(inputs)

@@ -40,14 +40,15 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "rewind", Help: "--cursor: start again from the oldest event", Needs: cli.Needs("cursor")},
 	{Long: "peek", Help: "leave the events in a stream without a log"},
 	{Short: 's', Long: "summary", Help: "show where the time went", Excludes: listingAndModesAfter("summary")},
+	{Long: "why", Arg: "LINES", Optional: true, Help: "say why it failed, or took long, in LINES (25)", Excludes: append(listingAndModesAfter("why"), cli.Excludes("table")...)},
 	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat(formsBut("strace"), modes[1:], listing)...)},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
 	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline")},
 	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
 	viewOption("tree", "show processes and spans as a tree, as lanes"),
 	besides(viewOption("timeline", "show processes and spans as lanes")),
-	viewOption("folded", "write folded stacks for flame graphs"),
-	viewOption("junit", "write spans as test cases, JUnit XML"),
+	viewOption("folded", "write folded stacks for flame graphs, JUnit XML"),
+	besides(viewOption("junit", "write spans as test cases, JUnit XML")),
 	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
 	{Long: "status", Help: "show the status, the event types of the stream", Excludes: listingAndModesAfter("status")},
 	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types"), SameRow: true},
@@ -57,7 +58,7 @@ var optionTable = slices.Concat([]cli.Option{
 
 var (
 	// modes are the options that select another output than a listing of events.
-	modes = slices.Concat([]string{"summary", "html"}, views, []string{"attributes", "status", "types", "check"})
+	modes = slices.Concat([]string{"summary", "why", "html"}, views, []string{"attributes", "status", "types", "check"})
 	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )
@@ -126,6 +127,7 @@ type options struct {
 	peek       bool
 	strict     bool
 	show       summary.Options
+	why        int     // the lines of --why
 	speed      float64 // 0 for no delay
 	cursor     string
 	rewind     bool
@@ -154,6 +156,9 @@ func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
 		opt.mode, opt.show.Form = "summary", summary.Markdown
 	} else if opt.json() {
 		opt.show.Form = summary.JSON
+	}
+	if opt.why, err = readWhy(args); err != nil {
+		return nil, err
 	}
 	opt.show.Sort = args.Value("sort")
 	if opt.show.Top, err = args.Count("top", summary.Screen); err != nil {
@@ -261,7 +266,7 @@ func readStyle(args *cli.Args, form string) output.TimeStyle {
 // selects them: text and summaries do, JSON, CSV and exports have all events.
 func (o *options) hidesFlushMarks() bool {
 	if o.mode != "" {
-		return o.mode == "summary" || o.mode == "html"
+		return o.mode == "summary" || o.mode == "why" || o.mode == "html"
 	}
 	name := strings.TrimPrefix(o.form, "golden ")
 	return !slices.ContainsFunc(output.Forms, func(f output.FormInfo) bool { return f.Name == name && f.Marks })

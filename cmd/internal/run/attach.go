@@ -18,7 +18,7 @@ import (
 )
 
 // attachExcludes are the options that need a command.
-var attachExcludes = cli.Excludes("capture", "pty", "make", "stopped", "kill-after", "signal", "drain", "hang")
+var attachExcludes = cli.Excludes("capture", "pty", "make", "stopped", "kill-after", "signal", "drain", "hang", "why")
 
 // setAttach reads --pid, and sets what differs without a command.
 func (p *runPlan) setAttach(args *cli.Args) (err error) {

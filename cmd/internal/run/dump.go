@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
@@ -18,7 +19,7 @@ import (
 // error, as the options ask for. It must run before the stream is shut down.
 func (s *session) showStream(failed bool) {
 	dump := s.plan.last > 0 && (s.plan.dump == "always" || s.plan.dump == "fail" && failed)
-	if !dump && !s.plan.summary && s.plan.report == "" {
+	if !dump && !s.plan.summary && s.plan.report == "" && !s.explains(failed) {
 		return
 	}
 	r, err := s.stream.Reader()
@@ -42,18 +43,26 @@ func (s *session) showStream(failed bool) {
 			s.writeReport(r, st.Lost)
 		}
 	}
+	if err == nil && s.explains(failed) {
+		if err = r.Rewind(); err == nil {
+			s.explain(r, st.Lost)
+		}
+	}
 	if err != nil {
 		s.env.Note("cannot show the events: " + cli.Reason(err))
 	}
 }
 
 // showLog returns the status of the stream from the completed log, or st if the log cannot
-// be read again, and prints the summary if asked for.
-func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
+// be read again, and prints the summary and the answer of --why if asked for.
+func (s *session) showLog(st posixtrace.Status, failed bool) posixtrace.Status {
 	f, err := logfile.OpenRegular(s.plan.log)
 	if err == logfile.ErrNotRegular || os.IsNotExist(err) {
 		if s.plan.report != "" {
 			s.noReport(s.plan.log, err)
+		}
+		if s.explains(failed) {
+			s.env.Note("cannot say why: " + cli.AsFault(cli.Failure(s.plan.log, logfile.Bare(err))).Text)
 		}
 		return st
 	}
@@ -71,12 +80,19 @@ func (s *session) showLog(st posixtrace.Status) posixtrace.Status {
 			if s.plan.report != "" && r.Rewind() == nil {
 				s.writeReport(r, st.Lost+st.LogLost)
 			}
+			if s.explains(failed) {
+				if e := r.Rewind(); e == nil {
+					s.explain(r, st.Lost+st.LogLost)
+				}
+			}
 		}
 	}
 	if err != nil && s.plan.summary {
 		s.env.Note("no summary: " + cli.Reason(err))
 	} else if err != nil && s.plan.report != "" {
 		s.noReport(s.plan.log, err)
+	} else if err != nil && s.explains(failed) {
+		s.env.Note("cannot say why: " + cli.Reason(err))
 	}
 	return st
 }
@@ -87,21 +103,27 @@ func (s *session) summarise(r *posixtrace.Reader, lost uint64) error {
 	o.Width, o.Height = s.env.Size(s.env.Stderr)
 	o.Red = cli.Sequence(s.env.ErrColors().Failure)
 	a := summary.New(o)
-	src := a.NewSource(r.EventName)
+	if err := addEvents(a.NewSource(r.EventName), r); err != nil {
+		return err
+	}
+	a.Finish()
+	_, err := s.env.Stderr.Write(summary.Append(nil, a, lost, o))
+	return err
+}
+
+// addEvents adds the events of a log or stream to an analysis, without marks of the trace system.
+func addEvents(src *analysis.Source, r *posixtrace.Reader) error {
 	var b posixtrace.Batch
 	for {
 		err := r.NextBatch(&b)
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 		src.Add(slices.DeleteFunc(b.Records, func(rec posixtrace.Record) bool { return selection.IsUnasked(rec.ID) }))
 	}
-	a.Finish()
-	_, err := s.env.Stderr.Write(summary.Append(nil, a, lost, o))
-	return err
 }
 
 // dumpLast prints the last events, in one write.

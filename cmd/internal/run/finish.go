@@ -70,7 +70,7 @@ func (s *session) finish(failed bool) (lost bool) {
 	}
 	missed, why := st.Missed, st.MissedError
 	if s.plan.log != "" {
-		st = s.showLog(st)
+		st = s.showLog(st, failed)
 	}
 	var faults []string
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/newstream"
@@ -32,6 +33,7 @@ type runPlan struct {
 	dump      string        // fail, always, never
 	last      int
 	summary   bool
+	why       int    // the lines of --why, 0 for none
 	report    string // path, "" for none
 	live      livePlan
 	strict    bool
@@ -67,6 +69,9 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 	}
 	if p.report != "" && p.log != "" && filepath.Clean(p.report) == filepath.Clean(p.log) {
 		return nil, cli.Usagef("--report and --log name the same file")
+	}
+	if args.Has("why") {
+		p.why, p.dump = summary.UsualWhy, "never"
 	}
 	if v, ok := args.Lookup("dump"); ok {
 		p.dump = v

@@ -94,7 +94,7 @@ var forms = [][]string{
 	{"--time=rel"}, {"--time=abs"}, {"--time=delta", "--color=always"}, {"--time=none"}, {"--table"}, {"--csv"}, {"-j"}, {"--chrome"},
 	{"--golden"}, {"--golden", "-j"}, {"--annotate=rel"}, {"--annotate=abs", "--color=always"}, {"--strace"}, {"--strace", "--time=abs", "--color=always"}, {"--format=%t %D %p %i %n %d %x %a %c %q"},
 	{"-s"}, {"-s", "-j"}, {"-s", "--top=0"}, {"--markdown"}, {"-a"}, {"-a", "-j"}, {"--types"}, {"--types", "-j"}, {"--status"}, {"--status", "-j"}, {"--check"}, {"-N", "5"},
-	{"--html"}, {"--tree"}, {"--tree", "--top=0"}, {"--timeline"}, {"--timeline", "--top=0"}, {"--folded"}, {"--junit"},
+	{"--why"}, {"--why=5"}, {"--why", "-j"}, {"--html"}, {"--tree"}, {"--tree", "--top=0"}, {"--timeline"}, {"--timeline", "--top=0"}, {"--folded"}, {"--junit"},
 	{"-e", "data", "--replay=1000000000"},
 }
 
@@ -221,7 +221,7 @@ func TestHostileForms(t *testing.T) {
 		}
 	}
 	// The same on a terminal, in colour and truncated to its width.
-	for _, form := range [][]string{{}, {"--table"}, {"-s"}, {"--tree"}, {"--timeline"}, {"--annotate=rel"}} {
+	for _, form := range [][]string{{}, {"--table"}, {"-s"}, {"--why"}, {"--tree"}, {"--timeline"}, {"--annotate=rel"}} {
 		cmd := exec.Command("ptrace-dump", append(form, "hostile.trace")...)
 		cmd.Dir, cmd.Env = dir, env
 		also := ""

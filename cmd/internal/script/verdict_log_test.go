@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -20,6 +21,21 @@ func summaryOf(t *testing.T, log string) string {
 	t.Helper()
 	o := &summary.Options{Top: summary.Screen}
 	a := summary.New(o)
+	addLog(t, a, log)
+	a.Finish()
+	return string(summary.Append(nil, a, 0, o))
+}
+
+// whyOf returns the answer of --why, or for 0 lines that in JSON.
+func whyOf(t *testing.T, log string, lines int) string {
+	t.Helper()
+	w := summary.NewWhy()
+	addLog(t, w.Analysis, log)
+	return string(w.Append(nil, 0, &summary.WhyOptions{Lines: lines, JSON: lines == 0, Logs: []string{"x.trace"}}))
+}
+
+func addLog(t *testing.T, a *analysis.Analysis, log string) {
+	t.Helper()
 	source := a.NewSource(func(posixtrace.EventID) string { return "" })
 	for line := range strings.Lines(log) {
 		rec, err := parseEvent(strings.TrimSuffix(line, "\n"))
@@ -28,8 +44,6 @@ func summaryOf(t *testing.T, log string) string {
 		}
 		source.Add([]posixtrace.Record{rec})
 	}
-	a.Finish()
-	return string(summary.Append(nil, a, 0, o))
 }
 
 func parseEvent(line string) (rec posixtrace.Record, err error) {

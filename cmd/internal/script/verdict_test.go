@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func testVerdict(t *testing.T, situation *txtar.Archive) {
 		if got := verdictOf(summary); !sameVerdict(got, want) {
 			t.Errorf("%sthe verdict is\n%s\nwant\n%s\nsummary:\n%s", situation.Comment, got, want, summary)
 		}
+		checkWhy(t, verdictOf(summary), func(lines int) string { return whyOf(t, *recorded, lines) })
 		return
 	}
 	for _, tool := range strings.Fields(run + " " + string(situation.Comment)) {
@@ -112,6 +114,17 @@ func recordVerdict(t *testing.T, run, dir, traces, log string, together bool) (v
 	if err != nil {
 		t.Fatalf("%v\n%s", err, summary)
 	}
+	checkWhy(t, verdictOf(string(summary)), func(lines int) string {
+		option := "--why=" + strconv.Itoa(lines)
+		if lines == 0 {
+			option = "-j"
+		}
+		answer, err := exec.CommandContext(ctx, "ptrace-dump", "--why", option, log).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, answer)
+		}
+		return string(answer)
+	})
 	return verdictOf(string(summary)), "printed:\n" + printed.String() + complaints.String() + "\nsummary:\n" + string(summary)
 }
 

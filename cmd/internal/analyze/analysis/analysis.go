@@ -3,7 +3,7 @@
 // calls and counts of events. Its memory does not grow with the number of events.
 //
 // Each subject has a file: counts.go, spans.go with open.go, processes.go with commands.go,
-// pauses.go, calls.go. blame.go finds the command to blame for a failure; failed.go has the spans that failed, and what was printed then. timeout.go has what ran when a time limit passed, hang.go what the threads did then. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
+// pauses.go, calls.go, entered.go (calls that did not return). blame.go finds the command to blame for a failure; failed.go has the spans that failed, and what was printed then. timeout.go has what ran when a time limit passed, hang.go what the threads did then. interval.go reports single intervals. label.go shortens the arguments of commands, times.go has quantiles,
 // top.go keeps the largest of many entries. Package summary shows the results.
 package analysis
 

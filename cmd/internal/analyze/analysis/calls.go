@@ -34,16 +34,18 @@ func (c *calls) of(name string) *Call {
 // callHeader is the size of the data of a system call without its arguments.
 const callHeader = 24
 
-func (c *Call) add(data []byte) {
+// add adds a call and returns its data without arguments, those of a call that returned if they are malformed.
+func (c *Call) add(data []byte) posixtrace.SyscallData {
 	c.Calls++
 	d, err := posixtrace.DecodeSyscall(data[:min(len(data), callHeader)])
 	if err != nil {
-		return
+		return posixtrace.SyscallData{Returned: true}
 	}
 	if d.Errno != 0 {
 		c.Errors++
 	}
 	c.Times.Add(int64(d.Duration))
+	return d
 }
 
 // Calls returns the system calls, the longest total first.

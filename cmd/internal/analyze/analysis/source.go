@@ -35,6 +35,7 @@ type Source struct {
 	ended       bool                      // the first command
 	timeout     *Timeout                  // of the first command
 	hang        *Hang                     // the latest
+	entered     enteredCalls
 
 	rooted bool
 
@@ -185,7 +186,9 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 	case hangs:
 		s.hung(rec)
 	case callsKernel:
-		t.call.add(rec.Data)
+		if d := t.call.add(rec.Data); interrupted(&d) {
+			s.entered.add(t.call.Name, rec, int64(d.Duration))
+		}
 		if b := s.a.observer; b != nil && b.calls {
 			b.call(s, t.call, rec)
 		}

@@ -138,6 +138,14 @@ func (s *Source) lastLines() [][]byte {
 	return list
 }
 
+// LastOutput returns the last lines of captured output of a log, at most three.
+func (a *Analysis) LastOutput(source int) [][]byte {
+	if source < 0 || source >= len(a.sources) {
+		return nil
+	}
+	return a.sources[source].lastLines()
+}
+
 // Timeout returns when the time limit of the first command of a log passed, nil if the command had none,
 // or ended before.
 func (a *Analysis) Timeout(source int) *Timeout {

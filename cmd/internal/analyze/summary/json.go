@@ -89,6 +89,8 @@ func limited[T any](s *show, list []T) []T {
 	return list
 }
 
+var stateNames = [...]string{analysis.Ended: "ended", analysis.Replaced: "replaced", analysis.Running: "running", analysis.Lost: "lost"}
+
 func commandFields(kind string, c *analysis.Command, failed bool) (f output.Fields) {
 	path, argv := c.Argv()
 	f.Add("kind", kind)
@@ -98,7 +100,7 @@ func commandFields(kind string, c *analysis.Command, failed bool) (f output.Fiel
 	f.Add("argv", argv)
 	f.Add("log", c.Source)
 	f.Add("pid", c.PID)
-	f.Add("state", [...]string{"ended", "replaced", "running", "lost"}[c.State])
+	f.Add("state", stateNames[c.State])
 	f.Add("status", c.Status)
 	f.Add("signal", c.Signal)
 	f.Add("failure", failed)

@@ -97,8 +97,17 @@ func (s *show) total() string {
 	return text
 }
 
-// notes returns what makes the tables doubtful or incomplete.
-func (s *show) notes() (list []string) {
+// notes returns what makes the tables doubtful or incomplete, and what to record beside it.
+func (s *show) notes() []string {
+	list := s.doubts()
+	if s.bare() {
+		list = append(list, "ptrace-run -e proc records the commands that run, -c the output")
+	}
+	return list
+}
+
+// doubts returns what makes the tables doubtful or incomplete.
+func (s *show) doubts() (list []string) {
 	add := func(n uint64, one, many, text string) {
 		if n > 0 {
 			list = append(list, cli.Plural(n, one, many)+text)
@@ -109,9 +118,6 @@ func (s *show) notes() (list []string) {
 	add(t.Unknown, "process", "processes", " without a recorded start")
 	add(t.Ignored, "process", "processes", " not measured: too many at a time")
 	add(s.IgnoredSpans(), "span", "spans", " not measured: too many are open")
-	if s.bare() {
-		list = append(list, "ptrace-run -e proc records the commands that run, -c the output")
-	}
 	return list
 }
 

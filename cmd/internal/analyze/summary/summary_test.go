@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	drawn "github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -34,8 +35,15 @@ func TestDuration(t *testing.T) {
 
 // hostileSummary returns the summary of a log with harmful text in all its names and data.
 func hostileSummary(o *Options) []byte {
-	texts := append(hostile.Texts(), "::set-output name=x::y", "  ::stop-commands::x", "##[command]x", "a|b\\|c`", "</code><script>alert(1)</script>", "@all http://x.y www.x.y", "![](x) [a](b) *b* _c_ $x$")
 	a := New(o)
+	addHostile(a)
+	a.Finish()
+	return Append(nil, a, 3, o)
+}
+
+// addHostile adds the events of that log.
+func addHostile(a *analysis.Analysis) {
+	texts := append(hostile.Texts(), "::set-output name=x::y", "  ::stop-commands::x", "##[command]x", "a|b\\|c`", "</code><script>alert(1)</script>", "@all http://x.y www.x.y", "![](x) [a](b) *b* _c_ $x$")
 	s := a.NewSource(func(id posixtrace.EventID) string {
 		if !id.User() || int(id) < 100 {
 			return ""
@@ -66,8 +74,6 @@ func hostileSummary(o *Options) []byte {
 		add(posixtrace.EventProcExit, 1000+i, (&posixtrace.ExitData{Status: i % 3, Signal: i % 2}).Append(nil))
 	}
 	add(posixtrace.EventProcExit, 1, (&posixtrace.ExitData{Status: 1}).Append(nil))
-	a.Finish()
-	return Append(nil, a, 3, o)
 }
 
 // Untrusted text becomes neither a control sequence, nor a workflow command, nor markdown or HTML.

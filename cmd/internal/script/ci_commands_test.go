@@ -119,6 +119,7 @@ sh -c 'cat lines; exit 3' '::x'
 	for _, args := range [][]string{
 		{"ptrace-diff", "a.trace", "b.trace"}, {"ptrace-diff", "--json", "a.trace", "b.trace"}, {"ptrace-diff", "--markdown", "a.trace", "b.trace"}, {"ptrace-diff", "--output", "a.trace", "b.trace"},
 		{"ptrace-filter", "-i", "a.trace", "-l"}, {"ptrace-export", "--to=otlp", "-o", "-", "a.trace"},
+		{"/bin/sh", "-c", "ptrace-run --why -c -e proc -o why.trace sh -c 'sh script; exit 1' 2>&1 >/dev/null | sed -n '/^verdict: /,$p'"},
 		{"sh", "-c", "ptrace-run -c -e proc,%file --live=live.out --summary --dump=always -N 5000 --stream-size=16M sh script 2>&1 >/dev/null"}, {"cat", "live.out"},
 	} {
 		out := run(args...)

@@ -2,12 +2,23 @@ package script_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/posixtrace/posixtrace/internal/hostile"
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
 // whyKeys are the keys of the answer of --why, in their order.
@@ -18,7 +29,7 @@ var whyKeys = []string{"verdict", "failed", "from", "output", "waited", "slow", 
 func checkWhy(t *testing.T, verdict string, answer func(lines int) string) {
 	t.Helper()
 	whole := answer(25)
-	if got := whyVerdict(whole); got != shortened(verdict) {
+	if got := whyVerdict(whole, verdict); got != shortened(verdict) {
 		t.Errorf("--why says\n%s\nand the summary\n%s\nThe answer:\n%s", got, verdict, whole)
 	}
 	for _, n := range []int{5, 10, 25} {
@@ -71,8 +82,9 @@ func checkWhyLines(t *testing.T, text string, n int, whole string) {
 	}
 }
 
-// whyVerdict returns what an answer says as the first lines of the summary say it, without times.
-func whyVerdict(answer string) string {
+// whyVerdict returns what an answer says as the first lines of the summary say it, without times. Of the output,
+// the answer may have more lines before those of the summary, or those that belong to no failure.
+func whyVerdict(answer, summary string) string {
 	of := map[string][]string{}
 	for line := range strings.Lines(answer) {
 		key, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
@@ -95,8 +107,15 @@ func whyVerdict(answer string) string {
 		}
 	}
 	if failed || !strings.HasPrefix(of["failed"][0], "nothing") {
-		for _, line := range of["output"] {
-			if line != "not recorded" && line != "none of a failure" {
+		printed := of["output"]
+		switch n := strings.Count("\n"+summary, "\n    "); {
+		case n == 0 && !strings.Contains(summary, "timed out"):
+			printed = nil // the last lines of the log, which came too late for the summary
+		case n > 0 && n < len(printed):
+			printed = printed[len(printed)-n:]
+		}
+		for _, line := range printed {
+			if line != "not recorded" && line != "nothing until then" && line != "none of a failure" {
 				b.WriteString("    " + line + "\n")
 			}
 		}
@@ -115,4 +134,91 @@ func shortened(verdict string) string {
 		b.WriteString(string(text) + "\n")
 	}
 	return b.String()
+}
+
+// The answer to a log that is cut or damaged has its form, says in a line what it lacks, and takes no longer.
+func TestWhyDamaged(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	rounds := 40
+	if os.Getenv("POSIXTRACE_FULL") != "" {
+		rounds = 3000
+	}
+	dir := t.TempDir()
+	sound, bad := filepath.Join(dir, "sound.trace"), filepath.Join(dir, "bad.trace")
+	streams := filepath.Join(dir, "streams")
+	if err := os.Mkdir(streams, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "PTRACE_DIR="+streams, "PTRACE_STREAM=", "PTRACE_SPOOL=", "CI=")
+	record := exec.Command("ptrace-run", "-c", "-e", "proc", "-t", "300ms", "-o", sound, "sh", "-c",
+		`ptrace-event a.begin; for i in 1 2 3; do cat missing$i; done; printf 'x \033[31my\n' >&2; ptrace-event a.end 1; sh -c 'sleep 60; :'`)
+	record.Env = env
+	if out, err := record.CombinedOutput(); record.ProcessState.ExitCode() != 124 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	log, err := os.ReadFile(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(7, 32))
+	answers, faults := 0, 0
+	for round := range rounds {
+		b := slices.Clone(log)
+		switch at := rnd.IntN(len(b)); round % 3 {
+		case 0:
+			b = b[:at]
+		case 1:
+			b[at] ^= 1 << rnd.IntN(8)
+		case 2: // what no checksum finds
+			for range 1 + rnd.IntN(8) {
+				b[96+rnd.IntN(len(b)-96)] = byte(rnd.Uint32())
+			}
+			hostile.FixChecksums(b)
+		}
+		if err := os.WriteFile(bad, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		n := 5 + rnd.IntN(25)
+		out, said, status := whyStatus(t, env, "--why="+strconv.Itoa(n), bad)
+		if status > 1 || status == 1 && (said == "" || strings.Contains(said, "goroutine ")) {
+			t.Fatalf("round %d: status %d, %s", round, status, said)
+		}
+		if out == "" {
+			if status == 0 {
+				t.Errorf("round %d: nothing", round)
+			}
+			continue
+		}
+		answers++
+		checkWhyLines(t, out, n, "")
+		harmlessText(t, fmt.Sprint("round ", round), []byte(out), "")
+		if status == 1 {
+			faults++
+			if !strings.Contains(out, "\nlost: ") {
+				t.Errorf("round %d: the answer does not say what it lacks:\n%s%s", round, out, said)
+			}
+		}
+		if object, _, _ := whyStatus(t, env, "--why", "-j", bad); !json.Valid([]byte(object)) {
+			t.Errorf("round %d: %s", round, object)
+		}
+	}
+	if answers < rounds/2 || faults < rounds/10 {
+		t.Errorf("%d answers, %d of them with a fault, in %d rounds", answers, faults, rounds)
+	}
+}
+
+// whyStatus runs ptrace-dump.
+func whyStatus(t *testing.T, env []string, args ...string) (out, said string, status int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "ptrace-dump", args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
+		t.Fatalf("%q: %v", args, err)
+	}
+	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }

@@ -19,6 +19,8 @@ type FailedSpan struct {
 	Status int
 	Error  string   // the beginning of the text of the error, "" if the span failed with a status
 	Output [][]byte // of the time of the failure: see FailureOutput
+	// Context is Output with the lines before it from the first one on that says that it is an error.
+	Context [][]byte
 
 	keyed bool
 	nth   uint64 // which span
@@ -79,7 +81,7 @@ func (a *Analysis) FailedSpan() *FailedSpan {
 			continue
 		}
 		if last == nil || sum(f.Start, f.Wall) > sum(last.Start, last.Wall) {
-			f.Output = s.spanOutput.lines()
+			f.Output, f.Context = s.spanOutput.lines()
 			last = f
 		}
 	}
@@ -107,12 +109,23 @@ func (a *Analysis) runOf(source int) *Run {
 // the start of the command to 0.1 s after its end, otherwise lines of standard output from then,
 // otherwise the lines of standard error before.
 func (a *Analysis) FailureOutput(c *Command) [][]byte {
+	output, _ := a.failureOutput(c)
+	return output
+}
+
+// FailureContext returns FailureOutput as the Context of a FailedSpan.
+func (a *Analysis) FailureContext(c *Command) [][]byte {
+	_, context := a.failureOutput(c)
+	return context
+}
+
+func (a *Analysis) failureOutput(c *Command) (output, context [][]byte) {
 	for _, f := range a.blamed {
 		if f.output != nil && f.Source == c.Source && f.PID == c.PID && f.Start == c.Start {
 			return f.output.lines()
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 const (
@@ -159,7 +172,7 @@ func (t *tail) since(from int64, n int) (list [][]byte) {
 // copyOf makes t a copy.
 func (t *tail) copyOf(u *tail) {
 	t.n = 0
-	for i := max(u.n-keptLines, 0); i < u.n; i++ {
+	for i := max(u.n-lookedLines, 0); i < u.n; i++ {
 		slot := &u.kept[i%lookedLines]
 		t.add(slot.at, slot.text, slot.overwritten)
 	}
@@ -189,21 +202,45 @@ func (f *failureOutput) add(stream int, at int64, text []byte, returned bool) {
 	}
 }
 
-func (f *failureOutput) lines() [][]byte {
+// lines returns the output, and the output with its context.
+func (f *failureOutput) lines() (output, context [][]byte) {
 	for _, stream := range []int{1, 0} {
-		list := append(f.before[stream].since(f.from, keptLines), f.after[stream].since(-1<<63, lookedLines)...)
-		first := 0
+		before := f.before[stream].since(f.from, lookedLines)
+		earlier := max(len(before)-keptLines, 0) // lines that are context
+		all := append(before, f.after[stream].since(-1<<63, lookedLines)...)
+		list, first := all[earlier:], 0
 		if f.all {
 			first = max(len(list)-keptLines, 0)
 		} else if i := firstError(list); i > 0 {
 			first = min(i, max(len(list)-keptLines, 0)) // a tool may show the command before its output
 		}
 		if list = list[first:]; len(list) > 0 {
-			return list[:min(len(list), keptLines)]
+			list = list[:min(len(list), keptLines)]
+			return list, inContext(all[:earlier+first+len(list)], len(list))
 		}
 	}
-	return f.before[1].since(-1<<63, keptLines)
+	all := f.before[1].since(-1<<63, lookedLines)
+	output = all[max(len(all)-keptLines, 0):]
+	return output, inContext(all, len(output))
 }
+
+// inContext returns the last n lines and, if none of them says what went wrong, those before from the first one
+// on that does.
+func inContext(all [][]byte, n int) [][]byte {
+	from := len(all) - n
+	tells := func(line []byte) bool {
+		return slices.ContainsFunc(troubles, func(w []byte) bool { return bytes.Contains(line, w) })
+	}
+	if !slices.ContainsFunc(all[from:], tells) {
+		if i := slices.IndexFunc(all[:from], tells); i >= 0 {
+			from = i
+		}
+	}
+	return all[from:]
+}
+
+// troubles are words of a line that says what went wrong.
+var troubles = [][]byte{[]byte("rror: "), []byte("error["), []byte("fatal: "), []byte("panic: "), []byte("Traceback"), []byte("ERROR"), []byte("FAIL"), []byte("xception: ")}
 
 // firstError returns the index of the first line that says that it is an error, as those of compilers do,
 // or of the line with which ninja(1) starts the output of a job that failed; otherwise -1.

@@ -182,6 +182,33 @@ func TestFailureOutputOfRun(t *testing.T) {
 	}
 }
 
+// The context of an output begins with the first line that says what went wrong, unless its last lines do.
+func TestFailureContext(t *testing.T) {
+	for _, test := range []struct{ printed, output, context string }{
+		{"a|b|c", "a|b|c", "a|b|c"},
+		{"x|a|b|c", "a|b|c", "a|b|c"},
+		{"x|an error|1|2|3|4", "2|3|4", "2|3|4"},
+		{"x|Error: y|1|2|3|4", "2|3|4", "Error: y|1|2|3|4"},
+		{"x|Error: y|1|2|3|panic: z", "2|3|panic: z", "2|3|panic: z"},
+		{"Error: y|1|2|3|4|5|6|7|8|9|10|11", "9|10|11", "Error: y|1|2|3|4|5|6|7|8|9|10|11"},
+		{"Error: y|1|2|3|4|5|6|7|8|9|10|11|12", "10|11|12", "10|11|12"},
+	} {
+		a := New(Limits{Rows: 3})
+		l := newFailLog(a)
+		l.exec(1)
+		for _, text := range strings.Split(test.printed, "|") {
+			l.print(posixtrace.EventOutputStderr, text)
+		}
+		l.exit(1, 3)
+		a.Finish()
+		_, failed := a.Commands()
+		output, context := string(bytes.Join(a.FailureOutput(failed[0]), []byte("|"))), string(bytes.Join(a.FailureContext(failed[0]), []byte("|")))
+		if output != test.output || context != test.context {
+			t.Errorf("%q: %q, %q", test.printed, output, context)
+		}
+	}
+}
+
 // Durations are a part of the time of the command of their log, where it is known.
 func TestBase(t *testing.T) {
 	a := New(Limits{Rows: 3})

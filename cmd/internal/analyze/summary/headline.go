@@ -64,7 +64,7 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 	var printed [][]byte
 	if f := s.FailedSpan(); f != nil {
 		list = append(list, failedSpan(f))
-		printed = f.Output
+		printed = s.output(f.Output, f.Context)
 	}
 	if _, failed := s.Commands(); len(failed) > 0 {
 		c := failed[0]
@@ -75,7 +75,7 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 			}
 			list = append(list, line{before: "failed: ", subject: c.Label(), after: how + ending(c) + " after " + duration(c.Wall), failed: true})
 		}
-		if lines := s.FailureOutput(c); len(lines) > 0 && (len(printed) == 0 || !isRun(runs, c)) {
+		if lines := s.output(s.FailureOutput(c), s.FailureContext(c)); len(lines) > 0 && (len(printed) == 0 || !isRun(runs, c)) {
 			printed = lines
 		}
 	}
@@ -90,6 +90,14 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 		list = append(list, line{subject: unstyled(text), printed: true})
 	}
 	return list
+}
+
+// output returns the output of a failure, with or without its context.
+func (s *show) output(output, context [][]byte) [][]byte {
+	if s.context {
+		return context
+	}
+	return output
 }
 
 // failedSpan returns the line of a span: with the text of its error, or its status.

@@ -85,7 +85,8 @@ func Append(b []byte, a *analysis.Analysis, lost uint64, o *Options) []byte {
 type show struct {
 	*analysis.Analysis
 	*Options
-	lost uint64
+	lost    uint64
+	context bool // show the output of a failure with its context
 }
 
 // total returns the last line.

@@ -48,7 +48,7 @@ func NewWhy() *Why {
 func (w *Why) Append(b []byte, lost uint64, o *WhyOptions) []byte {
 	w.Finish()
 	w.tree = w.builder.Tree(w.Analysis)
-	a := &answer{Why: w, WhyOptions: o, show: &show{Analysis: w.Analysis, Options: &Options{Unsound: o.Unsound}, lost: lost}}
+	a := &answer{Why: w, WhyOptions: o, show: &show{Analysis: w.Analysis, Options: &Options{Unsound: o.Unsound}, lost: lost, context: true}}
 	a.verdict()
 	a.failures()
 	a.from()
@@ -104,7 +104,7 @@ var whyRanks = [whyKeys][]int{
 	keyVerdict: {0, 10, 11},
 	keyFailed:  {1, 12},
 	keyFrom:    {5},
-	keyOutput:  {4, 7, 8},
+	keyOutput:  {4, 7, 8}, // the first line and the last ones: see failures
 	keyWaited:  {3, 9, 13},
 	keySlow:    {14, 16, 17, 18},
 	keyMemory:  {19},
@@ -112,8 +112,12 @@ var whyRanks = [whyKeys][]int{
 	keyMore:    {15, 21},
 }
 
-// emptyRank is that of a line that says that the log does not say.
-const emptyRank = 30
+const (
+	// contextRank is that of lines between the first and the last ones of the output.
+	contextRank = 25
+	// emptyRank is that of a line that says that the log does not say.
+	emptyRank = 30
+)
 
 func (a *answer) add(key whyKey, l line) {
 	ranks := whyRanks[key]
@@ -166,6 +170,12 @@ func (a *answer) failures() {
 		l.before = strings.TrimPrefix(l.before, "failed: ")
 		a.add(keyFailed, l)
 	}
+	if list := a.lines[keyOutput]; len(list) > 3 {
+		for i := range list[1:] {
+			list[1+i].rank = contextRank
+		}
+		list[len(list)-1].rank, list[len(list)-2].rank = whyRanks[keyOutput][1], whyRanks[keyOutput][2]
+	}
 	if _, failed := a.Commands(); len(failed) > 1 {
 		a.add(keyFailed, line{before: "and " + cli.Plural(uint64(len(failed)-1), "command", "commands") + " more"})
 	}
@@ -178,9 +188,12 @@ func (a *answer) failures() {
 			a.add(keyOutput, line{subject: unstyled(text), printed: true, whole: true})
 		}
 	}
-	if _, lines := a.Pauses(); lines == 0 {
+	switch _, lines := a.Pauses(); {
+	case lines == 0:
 		a.none(keyOutput, "not recorded")
-	} else {
+	case len(a.Timeouts()) > 0:
+		a.none(keyOutput, "nothing until then")
+	default:
 		a.none(keyOutput, "none of a failure")
 	}
 }

@@ -31,11 +31,7 @@ func (a *answer) appendText(b []byte) []byte {
 		if slices.Contains(left, p) {
 			continue
 		}
-		text := whyNames[p.key] + ": " + strings.TrimPrefix(p.text(), "    ")
-		if a.Width > 0 && p.key != keyMore { // a command that is cut cannot be run
-			text = fit(text, max(a.Width, leastWidth))
-		}
-		b = append(append(b, text...), '\n')
+		b = append(append(b, a.fitted(p)...), '\n')
 	}
 	if len(left) > 0 {
 		var names []string
@@ -48,6 +44,22 @@ func (a *answer) appendText(b []byte) []byte {
 		b = append(append(b, text...), '\n')
 	}
 	return b
+}
+
+// fitted returns the text of a line, which fits the terminal. Of what failed, the name is cut rather than how it
+// ended. A command that is cut cannot be run.
+func (a *answer) fitted(p placed) string {
+	prefix, l := whyNames[p.key]+": ", p.line
+	if a.Width > 0 && p.key == keyFailed && l.subject != "" {
+		if room := a.Width - output.Width(prefix+l.before+l.after); room >= leastWidth {
+			l.subject = cut(l.subject, room)
+		}
+	}
+	text := prefix + strings.TrimPrefix(l.text(), "    ")
+	if a.Width > 0 && p.key != keyMore {
+		text = fit(text, max(a.Width, leastWidth))
+	}
+	return text
 }
 
 // leastWidth is the width that lines have on a narrower terminal, so that their keys can be read.

@@ -94,8 +94,10 @@ func whyVerdict(answer, summary string) string {
 	var b strings.Builder
 	for i, line := range verdict {
 		line = verdictTime.ReplaceAllString(line, "$2")
-		if i == 0 && len(waited) > 0 && strings.HasPrefix(waited[0], "running then: ") {
-			line += "; " + waited[0]
+		for _, text := range waited {
+			if i == 0 && strings.HasPrefix(text, "running then: ") {
+				line += "; " + text
+			}
 		}
 		b.WriteString(line + "\n")
 	}

@@ -73,12 +73,10 @@ func (s *show) timeoutLines(r *analysis.Run) []line {
 	return append(list, line{before: "ended: " + ending(&r.Command) + " after " + duration(r.Wall) + usage(r)})
 }
 
-const runningThen = "running then: "
-
 // runningLine returns the line of what ran when a run was ended, if any.
 func runningLine(r *analysis.Run) []line {
 	if text := RunningThen(r); text != "" {
-		return []line{{before: runningThen, subject: text, failed: true, joined: true, whole: true}}
+		return []line{{before: "running then: ", subject: text, failed: true, joined: true, whole: true}}
 	}
 	return nil
 }

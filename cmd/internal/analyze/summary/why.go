@@ -135,9 +135,9 @@ func (a *answer) none(key whyKey, text string) {
 func (a *answer) verdict() {
 	runs := a.Runs()
 	for _, r := range runs[:min(len(runs), maxRuns)] {
-		for _, l := range verdict(r) {
+		for _, l := range a.show.verdict(r) {
 			key := keyVerdict
-			if l.before == runningThen {
+			if l.joined { // beside how it ended, why it had not ended before
 				key = keyWaited
 			}
 			a.add(key, l)

@@ -289,18 +289,18 @@ func (a *answer) from() {
 	a.add(keyFrom, line{subject: text, whole: true})
 }
 
-// failedNode returns the node of the step that failed, otherwise that of the command, or None.
+// failedNode returns the node of the command that failed, otherwise that of the step, or None.
 func (a *answer) failedNode(runs []*analysis.Run) int32 {
 	if a.lines[keyFailed][0].empty {
 		return analysis.None
 	}
-	if f := a.FailedSpan(); f != nil {
-		if i := a.node(analysis.SpanKind, f.Source, f.PID, f.Start); i != analysis.None {
+	if _, failed := a.Commands(); len(failed) > 0 && !isRun(runs, failed[0]) {
+		if i := a.node(analysis.Process, failed[0].Source, failed[0].PID, failed[0].Start); i != analysis.None {
 			return i
 		}
 	}
-	if _, failed := a.Commands(); len(failed) > 0 && !isRun(runs, failed[0]) {
-		return a.node(analysis.Process, failed[0].Source, failed[0].PID, failed[0].Start)
+	if f := a.FailedSpan(); f != nil {
+		return a.node(analysis.SpanKind, f.Source, f.PID, f.Start)
 	}
 	return analysis.None
 }

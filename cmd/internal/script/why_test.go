@@ -118,7 +118,7 @@ func whyVerdict(answer, summary string) string {
 		}
 		for _, line := range printed {
 			if line != "not recorded" && line != "nothing until then" && line != "none of a failure" {
-				b.WriteString("    " + line + "\n")
+				b.WriteString("    " + strings.TrimSpace(line) + "\n")
 			}
 		}
 	}

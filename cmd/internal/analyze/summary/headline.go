@@ -3,9 +3,11 @@ package summary
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
@@ -87,7 +89,7 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 		}
 	}
 	for _, text := range printed {
-		list = append(list, line{subject: unstyled(text), printed: true})
+		list = append(list, s.printed(text))
 	}
 	return list
 }
@@ -98,6 +100,14 @@ func (s *show) output(output, context [][]byte) [][]byte {
 		return context
 	}
 	return output
+}
+
+// printed returns a line of output. With its context, it keeps its indentation.
+func (s *show) printed(text []byte) line {
+	if s.context {
+		return line{subject: strings.TrimRight(string(escape.Unstyled(text)), " \t\r"), printed: true, whole: true}
+	}
+	return line{subject: unstyled(text), printed: true}
 }
 
 // failedSpan returns the line of a span: with the text of its error, or its status.

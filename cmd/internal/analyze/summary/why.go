@@ -163,7 +163,6 @@ func (a *answer) failures() {
 	runs := a.Runs()
 	for _, l := range a.show.failure(runs) {
 		if l.printed {
-			l.whole = true // the analysis keeps little of a line
 			a.add(keyOutput, l)
 			continue
 		}
@@ -185,7 +184,7 @@ func (a *answer) failures() {
 	}
 	if len(a.lines[keyOutput]) == 0 && len(a.Timeouts()) == 0 && !a.succeeded(runs) {
 		for _, text := range a.LastOutput(sourceOf(runs)) {
-			a.add(keyOutput, line{subject: unstyled(text), printed: true, whole: true})
+			a.add(keyOutput, a.show.printed(text))
 		}
 	}
 	switch _, lines := a.Pauses(); {

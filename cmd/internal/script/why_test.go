@@ -117,7 +117,7 @@ func whyVerdict(answer, summary string) string {
 			printed = printed[len(printed)-n:]
 		}
 		for _, line := range printed {
-			if line != "not recorded" && line != "nothing until then" && line != "none of a failure" {
+			if line != "none is recorded" && line != "nothing until then" && line != "none of a failure" {
 				b.WriteString("    " + strings.TrimSpace(line) + "\n")
 			}
 		}

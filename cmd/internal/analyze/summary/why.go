@@ -137,8 +137,9 @@ func (a *answer) verdict() {
 	for _, r := range runs[:min(len(runs), maxRuns)] {
 		for _, l := range a.show.verdict(r) {
 			key := keyVerdict
-			if l.joined { // beside how it ended, why it had not ended before
+			if l.joined || strings.HasPrefix(l.before, "idle at ") { // why it had not ended before
 				key = keyWaited
+				l.before = strings.TrimPrefix(l.before, "then: ")
 			}
 			a.add(key, l)
 		}
@@ -189,7 +190,7 @@ func (a *answer) failures() {
 	}
 	switch _, lines := a.Pauses(); {
 	case lines == 0:
-		a.none(keyOutput, "not recorded")
+		a.none(keyOutput, "none is recorded")
 	case len(a.Timeouts()) > 0:
 		a.none(keyOutput, "nothing until then")
 	default:

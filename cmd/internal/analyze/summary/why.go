@@ -252,41 +252,57 @@ const (
 	mostClimbed = 64
 )
 
-// from says where the step or command that failed was started: what is around it, the innermost first.
+// from says where the command that failed was started: what is around it, the innermost first. Of a run that was
+// ended, it says so of what ran then, if a step is around that.
 func (a *answer) from() {
-	runs := a.Runs()
-	i := a.failedNode(runs)
-	if i == analysis.None {
-		text := "-"
-		if !a.lines[keyFailed][0].empty {
-			text = "not known"
-		}
-		a.none(keyFrom, text)
-		return
+	i, ended := a.failedNode(a.Runs()), false
+	if i == analysis.None && a.lines[keyFailed][0].empty {
+		i, ended = a.runningNode(), true
 	}
 	var around []string
-	left := 0
-	p := a.tree.Nodes[i].Parent
-	for n := 0; p != analysis.None && n < mostClimbed; n++ {
-		node := &a.tree.Nodes[p]
+	left, steps := 0, 0
+	for n := 0; i != analysis.None && n < mostClimbed; n++ {
+		if i = a.tree.Nodes[i].Parent; i == analysis.None {
+			break
+		}
+		node := &a.tree.Nodes[i]
+		if node.Kind == analysis.SpanKind {
+			steps++
+		}
 		switch {
 		case node.Forked, node.Kind == analysis.CallKind: // a subshell: the shell is around it
 		case len(around) < mostAround:
-			around = append(around, cut(a.label(p), widestNested))
+			around = append(around, cut(a.label(i), widestNested))
 		default:
 			left++
 		}
-		p = node.Parent
 	}
-	if len(around) == 0 {
+	switch {
+	case ended && steps == 0:
+		a.none(keyFrom, "-")
+	case len(around) == 0:
 		a.none(keyFrom, "not known")
-		return
+	default:
+		text := strings.Join(around, ", in ")
+		if left > 0 {
+			text += ", in " + cli.Plural(uint64(left), "other", "others")
+		}
+		a.add(keyFrom, line{subject: text, whole: true})
 	}
-	text := strings.Join(around, ", in ")
-	if left > 0 {
-		text += ", in " + cli.Plural(uint64(left), "other", "others")
+}
+
+// runningNode returns the node of the command that ran when a run was ended, or None.
+func (a *answer) runningNode() int32 {
+	for _, r := range a.Runs() {
+		list := r.Running
+		if r.Timeout != nil {
+			list = r.Timeout.Running
+		}
+		if len(list) > 0 {
+			return a.node(analysis.Process, list[0].Source, list[0].PID, list[0].Start)
+		}
 	}
-	a.add(keyFrom, line{subject: text, whole: true})
+	return analysis.None
 }
 
 // failedNode returns the node of the command that failed, otherwise that of the step, or None.

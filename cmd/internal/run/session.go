@@ -8,7 +8,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
@@ -36,6 +38,10 @@ func (p *runPlan) run(env *cli.Env) error {
 	if err != nil {
 		s.stream.Shutdown()
 		return err
+	}
+	s.end = output.EndPhrase(status.ExitStatus(), max(0, int(status.Signal())))
+	if p.limit.timedOut {
+		s.end = summary.TimedOut(int64(p.limit.limit))
 	}
 	final := p.limit.status(status)
 	if final == 0 && s.outputLost {
@@ -69,6 +75,7 @@ type session struct {
 	tracer      *tracer.Tracer // of the command's processes, or nil
 	tracerFault error          // why starting the tracer failed
 	started     int64          // time of the command's start
+	end         string         // how it ended, in words
 	machine     procfs.Machine // at that time
 	signals     *cli.Forwarder // of the signals for the command
 

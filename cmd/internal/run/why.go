@@ -14,7 +14,7 @@ func (s *session) explains(failed bool) bool { return s.plan.why > 0 && failed }
 // lacks of a log that cannot be read to its end.
 func (s *session) explain(r *posixtrace.Reader, lost uint64) {
 	w := summary.NewWhy()
-	o := &summary.WhyOptions{Lines: s.plan.why}
+	o := &summary.WhyOptions{Lines: s.plan.why, End: s.end}
 	o.Width, _ = s.env.Size(s.env.Stderr)
 	name := r.Attr().Name
 	if s.plan.log != "" {

@@ -35,9 +35,10 @@ type Source struct {
 	ended       bool                      // the first command
 	timeout     *Timeout                  // of the first command
 	hang        *Hang                     // the latest
-	entered     enteredCalls
 
 	rooted bool
+
+	entered enteredCalls
 
 	used, delay int64 // of the commands that have ended, as Command.CPU and Command.Delay
 }

@@ -71,11 +71,7 @@ func (s *show) failure(runs []*analysis.Run) (list []line) {
 	if _, failed := s.Commands(); len(failed) > 0 {
 		c := failed[0]
 		if !isRun(runs, c) {
-			how := ", "
-			if c.TimedOut {
-				how = ", timed out: "
-			}
-			list = append(list, line{before: "failed: ", subject: c.Label(), after: how + ending(c) + " after " + duration(c.Wall), failed: true})
+			list = append(list, failedCommand(c))
 		}
 		if lines := s.output(s.FailureOutput(c), s.FailureContext(c)); len(lines) > 0 && (len(printed) == 0 || !isRun(runs, c)) {
 			printed = lines
@@ -108,6 +104,15 @@ func (s *show) printed(text []byte) line {
 		return line{subject: strings.TrimRight(string(escape.Unstyled(text)), " \t\r"), printed: true, whole: true}
 	}
 	return line{subject: unstyled(text), printed: true}
+}
+
+// failedCommand returns the line of a command to blame.
+func failedCommand(c *analysis.Command) line {
+	how := ", "
+	if c.TimedOut {
+		how = ", timed out: "
+	}
+	return line{before: "failed: ", subject: c.Label(), after: how + ending(c) + " after " + duration(c.Wall), failed: true}
 }
 
 // failedSpan returns the line of a span: with the text of its error, or its status.

@@ -27,6 +27,7 @@ type WhyOptions struct {
 	JSON    bool
 	Unsound []string // why logs are not whole
 	Logs    []string // the operands with which ptrace-dump reads the same logs; nil if it cannot
+	End     string   // how the command ended, as its parent knows, in words; "" if unknown
 }
 
 const (
@@ -131,12 +132,29 @@ func (a *answer) none(key whyKey, text string) {
 	}
 }
 
+// unrecorded follows an end that the log does not have.
+const unrecorded = ", which is not recorded"
+
 // verdict says how the commands ended. What ran when they were ended is what they waited for.
 func (a *answer) verdict() {
 	runs := a.Runs()
+	if len(runs) > maxRuns {
+		slices.SortStableFunc(runs, func(x, y *analysis.Run) int {
+			switch {
+			case x.Failed() == y.Failed():
+				return 0
+			case x.Failed():
+				return -1
+			}
+			return 1
+		})
+	}
 	for _, r := range runs[:min(len(runs), maxRuns)] {
-		for _, l := range a.show.verdict(r) {
+		for i, l := range a.show.verdict(r) {
 			key := keyVerdict
+			if i == 0 && a.End != "" && r.State != analysis.Ended {
+				l.after = ": " + a.End + unrecorded
+			}
 			if l.joined || strings.HasPrefix(l.before, "idle at ") { // why it had not ended before
 				key = keyWaited
 				l.before = strings.TrimPrefix(l.before, "then: ")
@@ -152,6 +170,8 @@ func (a *answer) verdict() {
 	}
 	switch {
 	case len(a.lines[keyVerdict]) > 0:
+	case a.End != "":
+		a.add(keyVerdict, line{before: "the command: " + a.End + unrecorded})
 	case a.Events == 0:
 		a.add(keyVerdict, line{before: "not known: there are no events"})
 	default:
@@ -176,9 +196,7 @@ func (a *answer) failures() {
 		}
 		list[len(list)-1].rank, list[len(list)-2].rank = whyRanks[keyOutput][1], whyRanks[keyOutput][2]
 	}
-	if _, failed := a.Commands(); len(failed) > 1 {
-		a.add(keyFailed, line{before: "and " + cli.Plural(uint64(len(failed)-1), "command", "commands") + " more"})
-	}
+	a.failedOthers(runs)
 	a.none(keyFailed, a.noFailure(runs))
 	if l := &a.lines[keyFailed][0]; !a.succeeded(runs) {
 		l.rank = whyRanks[keyFailed][0]
@@ -198,6 +216,26 @@ func (a *answer) failures() {
 	}
 }
 
+// failedOthers says which commands failed in other logs.
+func (a *answer) failedOthers(runs []*analysis.Run) {
+	_, failed := a.Commands()
+	more := 0
+	for _, c := range failed[min(len(failed), 1):] {
+		switch {
+		case isRun(runs, c): // the verdict has it
+		case len(a.lines[keyFailed]) >= maxRuns:
+			more++
+		default:
+			l := failedCommand(c)
+			l.before = ""
+			a.add(keyFailed, l)
+		}
+	}
+	if more > 0 {
+		a.add(keyFailed, line{before: "and " + cli.Plural(uint64(more), "command", "commands") + " more"})
+	}
+}
+
 // sourceOf returns the number of the log whose output matters.
 func sourceOf(runs []*analysis.Run) int {
 	if i := slices.IndexFunc(runs, (*analysis.Run).Failed); i >= 0 {
@@ -214,9 +252,15 @@ func (a *answer) succeeded(runs []*analysis.Run) bool {
 func (a *answer) noFailure(runs []*analysis.Run) string {
 	is := func(f func(*analysis.Run) bool) bool { return slices.ContainsFunc(runs, f) }
 	t := a.CommandTotals()
+	others := t.Failed
+	for _, r := range runs {
+		if r.Command.Failed() && others > 0 {
+			others--
+		}
+	}
 	tolerated := ""
-	if n := t.Failed - min(t.Failed, uint64(len(runs))); n > 0 {
-		tolerated = "; " + cli.Plural(n, "command", "commands") + " failed and did not matter"
+	if others > 0 {
+		tolerated = "; " + cli.Plural(others, "that failed was", "that failed were") + " tolerated"
 	}
 	switch {
 	case len(a.Timeouts()) > 0:
@@ -224,21 +268,26 @@ func (a *answer) noFailure(runs []*analysis.Run) string {
 	case len(runs) == 0:
 		return "not known: no command is recorded"
 	case a.succeeded(runs):
-		if n := t.Failed; n > 0 {
-			tolerated = "; " + cli.Plural(n, "command", "commands") + " failed and did not matter"
-		}
 		return "nothing" + tolerated
 	case is(func(r *analysis.Run) bool { return len(r.Running) > 0 }):
 		return "no step and no command by itself: a signal ended the run"
-	case !is((*analysis.Run).Failed) && is(func(r *analysis.Run) bool { return r.State == analysis.Running }):
-		return "nothing so far: the command runs"
+	case !is((*analysis.Run).Failed) && a.End == "" && a.whole() && is(func(r *analysis.Run) bool { return r.State == analysis.Running }):
+		return "nothing so far: the command runs at the end of the log"
 	case !is((*analysis.Run).Failed):
 		return "not known: the end of the command is not recorded"
 	case a.alone():
 		return "not known: no step and no other command is recorded"
+	case !a.whole():
+		return "not known: no step and no command of those that are recorded" + tolerated
+	}
+	if len(runs) > 1 {
+		return "no step and no command that they ran" + tolerated
 	}
 	return "no step and no command that it ran" + tolerated
 }
+
+// whole reports whether all events are there: else what is not there may have happened, too.
+func (a *answer) whole() bool { return a.show.lost == 0 && len(a.Unsound) == 0 }
 
 // alone reports whether nothing is recorded inside of the commands.
 func (a *answer) alone() bool {
@@ -361,7 +410,7 @@ func (a *answer) waits() {
 			a.inCall(&r.Command, r.Start, end)
 		}
 	}
-	if p := a.show.longestPause(); p != nil && !ended && p.Duration >= a.Base(p.Source)/10 {
+	if p := a.show.longestPause(); p != nil && !ended && a.whole() && p.Duration >= a.Base(p.Source)/10 {
 		l := line{before: a.show.part(p.Duration, p.Source) + " without output after ", subject: lineBefore(p), quoted: len(p.Line) > 0}
 		if text := meanwhile(p); text != "" {
 			l.after = ": " + shown(cut(text, widestNested))
@@ -387,7 +436,7 @@ func (a *answer) inCall(c *analysis.Command, at, before int64) {
 func (a *answer) silence(t *analysis.Timeout, source int) {
 	pauses, _ := a.Pauses()
 	for _, p := range pauses {
-		if p.Source == source && p.End && !p.Start && p.At < t.At {
+		if a.whole() && p.Source == source && p.End && !p.Start && p.At < t.At {
 			a.add(keyWaited, line{before: duration(t.At-p.At) + " without output until then, after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
 			return
 		}

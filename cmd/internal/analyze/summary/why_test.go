@@ -112,7 +112,7 @@ func TestWhySaysWhatIsKnown(t *testing.T) {
 		{"no command", []posixtrace.Record{event}, 2, []string{"verdict: not known: no command is recorded, 1 event in 0s, 2 lost", "failed: not known: no command is recorded", "lost: 2 events, which the answer lacks"}},
 		{"a command alone", []posixtrace.Record{exec, exit(posixtrace.ExitData{Status: 1})}, 0, []string{"failed: not known: no step and no other command is recorded", "output: none is recorded", "waited: not known", "from: -"}},
 		{"success", []posixtrace.Record{exec, exit(posixtrace.ExitData{})}, 0, []string{"failed: nothing", "from: -"}},
-		{"without an end", []posixtrace.Record{exec}, 0, []string{"failed: nothing so far: the command runs"}},
+		{"without an end", []posixtrace.Record{exec}, 0, []string{"failed: nothing so far: the command runs at the end of the log"}},
 	} {
 		text := answerTo(func(a *analysis.Analysis) { a.NewSource(func(posixtrace.EventID) string { return "" }).Add(c.recs) }, c.lost, WhyOptions{Lines: 25, Logs: []string{"a"}})
 		checkAnswer(t, text, 25)

@@ -76,7 +76,7 @@ func (s *show) timeoutLines(r *analysis.Run) []line {
 // runningLine returns the line of what ran when a run was ended, if any.
 func runningLine(r *analysis.Run) []line {
 	if text := RunningThen(r); text != "" {
-		return []line{{before: "running then: ", subject: text, failed: true, joined: true, whole: true}}
+		return []line{{before: runningThen, subject: text, failed: true, joined: true, whole: true}}
 	}
 	return nil
 }

@@ -86,11 +86,12 @@ var whyNames = [whyKeys]string{"verdict", "failed", "from", "output", "waited", 
 type answer struct {
 	*Why
 	*WhyOptions
-	show  *show
-	lines [whyKeys][]whyLine
-	parts []part // of slow
-	steps []step // of more
-	most  int64  // memory of one process
+	show   *show
+	lines  [whyKeys][]whyLine
+	parts  []part // of slow
+	steps  []step // of more
+	most   int64  // memory of one process
+	called bool   // the verdict says what a thread waited for
 }
 
 // whyLine is a line of an answer.
@@ -135,6 +136,9 @@ func (a *answer) none(key whyKey, text string) {
 // unrecorded follows an end that the log does not have.
 const unrecorded = ", which is not recorded"
 
+// runningThen begins the line of what ran when a run was ended.
+const runningThen = "running then: "
+
 // verdict says how the commands ended. What ran when they were ended is what they waited for.
 func (a *answer) verdict() {
 	runs := a.Runs()
@@ -157,6 +161,7 @@ func (a *answer) verdict() {
 			}
 			if l.joined || strings.HasPrefix(l.before, "idle at ") { // why it had not ended before
 				key = keyWaited
+				a.called = a.called || l.before != runningThen
 				l.before = strings.TrimPrefix(l.before, "then: ")
 			}
 			a.add(key, l)
@@ -426,7 +431,7 @@ const leastWait = 1e7
 // inCall says in which system call a command was when it was ended: after a time, in a call that it entered
 // before another time.
 func (a *answer) inCall(c *analysis.Command, at, before int64) {
-	if e := a.Entered(c.Source, c.PID, at, before); e != nil && e.To-e.From >= leastWait {
+	if e := a.Entered(c.Source, c.PID, at, before); e != nil && !a.called && e.To-e.From >= leastWait {
 		label := cmp.Or(c.Label(), "the command")
 		a.add(keyWaited, line{before: duration(e.To-e.From) + " in ", subject: e.Call(), after: ": " + shown(cut(label, widestNested)) + " (pid " + number(uint64(c.PID)) + ")", whole: true})
 	}

@@ -7,8 +7,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// explains reports whether --why prints why the command failed.
-func (s *session) explains(failed bool) bool { return s.plan.why > 0 && failed }
+// explains reports whether --why prints why the command failed, or hung (--hang).
+func (s *session) explains(failed bool) bool {
+	return s.plan.why > 0 && (failed || s.hangs.reports.Load() > 0)
+}
 
 // explain prints why the command failed, as ptrace-dump --why does, in one write. The answer says what it
 // lacks of a log that cannot be read to its end.

@@ -53,6 +53,9 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 			runs.Store(true)
 			return
 		}
+		for i := range r.Threads { // the clock of a wait that no tracer measures may be wrong by a second
+			r.Threads[i].Since = min(r.Threads[i].Since, at.Sub(s.from))
+		}
 		list := s.hangData(r, cause, sig, int(s.hangs.reports.Add(1)))
 		s.showHang(r, cause, sig, at)
 		s.recordHang(r, list, at)

@@ -37,7 +37,7 @@ func (s *said) text() string {
 // no report of a command that cannot be seen.
 func TestLateLook(t *testing.T) {
 	defer func(was func([]int, hang.Options) *hang.Report) { look = was }(look)
-	report := &hang.Report{Threads: []hang.Thread{{PID: 1, TID: 1, Program: "x"}}}
+	report := &hang.Report{Threads: []hang.Thread{{PID: 1, TID: 1, Program: "x", Since: time.Hour}}}
 	for _, tt := range []struct {
 		report *hang.Report
 		takes  time.Duration
@@ -60,6 +60,9 @@ func TestLateLook(t *testing.T) {
 			t.Errorf("a look that takes %v delays a signal by %v", tt.takes, took)
 		}
 		<-done
+		if since := report.Threads[0].Since; tt.report == report && tt.takes == 0 && since > time.Minute {
+			t.Errorf("a thread waits for %v, longer than the command runs", since)
+		}
 		time.Sleep(lookWait / 10) // what is wrong may come later
 		if got := out.text(); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") || tt.takes > 0 && strings.Count(got, "\n") != 1 {
 			t.Errorf("a look that takes %v: %q", tt.takes, got)

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -57,8 +58,8 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 			r.Threads[i].Since = min(r.Threads[i].Since, at.Sub(s.from))
 		}
 		list := s.hangData(r, cause, sig, int(s.hangs.reports.Add(1)))
-		s.showHang(r, cause, sig, at)
 		s.recordHang(r, list, at)
+		s.showHang(r, cause, sig, at)
 	}()
 	select {
 	case <-reported:
@@ -145,11 +146,16 @@ func (s *session) whyHang(cause posixtrace.HangCause, sig syscall.Signal, at tim
 	return unix.SignalName(sig) + " after " + summary.Duration(int64(at.Sub(s.from)))
 }
 
-// say writes lines to standard error while the command runs, in one write.
+// say writes lines to standard error while the command runs, in one write. An error, such as a closed pipe,
+// leaves the command alone: os.File would end this process with SIGPIPE.
 func (s *session) say(lines []byte) {
 	lines = cli.Harmless(lines)
 	if s.term != nil && s.term.isRaw() {
 		lines = bytes.ReplaceAll(lines, []byte("\n"), []byte("\r\n"))
+	}
+	if s.env.Stderr == os.Stderr {
+		unix.Write(2, lines)
+		return
 	}
 	s.env.Stderr.Write(lines)
 }

@@ -163,6 +163,28 @@ func TestHangSignal(t *testing.T) {
 	}
 }
 
+// A report that cannot be written does not end ptrace-run: the command gets the signal, and its status counts.
+func TestHangUnread(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "posixtrace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	cmd := exec.Command("ptrace-run", "-N", "0", "-t", "500ms", "sh", "-c", "trap 'exit 7' TERM; echo $$; while :; do sleep 0.1; done")
+	cmd.Env = append(os.Environ(), "PTRACE_DIR="+dir, "PTRACE_STREAM=")
+	cmd.Stderr = w
+	err = cmd.Run()
+	w.Close()
+	if cmd.ProcessState.ExitCode() != 124 {
+		t.Error(err)
+	}
+}
+
 // A key of the terminal reaches the command by itself, and has no report.
 func TestHangKey(t *testing.T) {
 	tm := newTerminal(t)

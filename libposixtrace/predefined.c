@@ -25,6 +25,7 @@ static const struct {
 	{23, "proc.context"},
 	{24, "proc.timeout"},
 	{25, "hang.thread"},
+	{26, "res.sample"},
 	{32, "posix_trace_unnamed_userevent"},
 };
 

@@ -43,6 +43,7 @@ const (
 	EventProcContext  = EventID(event.ProcContext)  // proc.context: see ContextData
 	EventProcTimeout  = EventID(event.ProcTimeout)  // proc.timeout: see TimeoutData
 	EventHangThread   = EventID(event.HangThread)   // hang.thread: see HangData
+	EventResSample    = EventID(event.ResSample)    // res.sample: see ResSampleData
 )
 
 // System reports whether id is a system event type, POSIX's or an extension.

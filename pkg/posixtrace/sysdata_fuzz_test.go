@@ -28,6 +28,8 @@ func FuzzSystemData(f *testing.F) {
 	f.Add((&MapData{Start: 1 << 63, End: 1, Offset: 4096, Path: "/a", BuildID: []byte{1, 2}, Removed: true, First: true, Parent: -1}).Append(nil))
 	f.Add((&ContextData{TraceID: [16]byte{1}, SpanID: [8]byte{2}, Parent: [8]byte{3}, Flags: 1, State: "a=b"}).Append(nil))
 	f.Add((&HangData{Program: "a", Args: []string{"a", ""}, Call: "read(0)", Since: -1, For: "x", Stack: []string{"f"}, Note: "n", State: 'S', Kind: 9}).Append(nil))
+	f.Add((&ResSampleData{Number: 1, Full: true, Group: true, RSS: 1 << 40, Changes: []ResProcess{{PID: 1, Program: "a", RSS: 4096}, {PID: 1 << 30, CPU: -resUnit}}, Ended: []int{7, 9}}).Append(nil))
+	f.Add((&ResSampleData{Number: -1, Part: -1, Continues: true, Interval: -1}).Append(bytes.Repeat([]byte{1}, 3)))
 	f.Add(bytes.Repeat([]byte{0xff}, 8+8*64))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		again := func(what string, v, w any, err error) {
@@ -106,6 +108,17 @@ func FuzzSystemData(f *testing.F) {
 			e, err := DecodeHang(d.Append(nil))
 			again("hang", d, e, err)
 			_, _ = d.Cause.String(), d.Kind.String()
+		}
+		if d, err := DecodeResSample(data); err == nil {
+			if len(d.Changes)+len(d.Ended) > len(data) || d.Interval < 0 || d.RSS < 0 || d.CPU < 0 {
+				t.Fatalf("%d bytes: %+v", len(data), d)
+			}
+			e, err := DecodeResSample(d.Append(nil))
+			again("sample", d, e, err)
+			var r ResProcesses
+			r.Add(&d)
+			r.Add(&e)
+			r.Encode(nil, &e, e.Changes, 1)
 		}
 		if d, err := DecodeOutput(data); err == nil {
 			e, err := DecodeOutput(d.Append(nil))

@@ -27,6 +27,7 @@ func TestManPageOfSystemData(t *testing.T) {
 	context := posixtrace.ContextData{}
 	timeout := posixtrace.TimeoutData{}
 	hang := posixtrace.HangData{}
+	sample := posixtrace.ResSampleData{}
 	for _, c := range []struct {
 		item string
 		data []byte
@@ -38,6 +39,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		{"proc.context", context.Append(nil)},
 		{"proc.timeout", timeout.Append(nil)},
 		{"hang.thread", hang.Append(nil)[:28]}, // seven texts follow
+		{"res.sample", sample.Append(nil)},
 		{"syscall. Ns Ar name", call.Append(nil)},
 		{"output.stdout , Li output.stderr", output.Append(nil)},
 	} {

@@ -111,7 +111,10 @@ var (
 		"i32_t for_pid", "i32_t for_tid", "signal_t signal", "i32_t report"}
 	hangFields      = join(each(hangTexts, func(name string) []string { return []string{"string " + name} }), array("argv", "string"), array("callers", "string"), hangPlace)
 	hangBytesFields = join(each(hangTexts, byteArray), array("argv", byteString), array("callers", byteString), hangPlace)
-	exitFields      = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
+	resFields       = []string{"i32_t sample", "i32_t part", "bool_t full", "bool_t more", "i64_t interval_ns", "i32_t processes", "i32_t threads",
+		"i32_t descriptors", "i64_t rss", "i64_t cpu_ns", "i64_t read_bytes", "i64_t written_bytes", "bool_t group", "i64_t group_memory", "i64_t group_peak",
+		"i64_t group_limit", "i64_t oom_kills", "i64_t throttled_ns", "i64_t cpu_stall_ns", "i64_t memory_stall_ns", "i64_t io_stall_ns", "i32_t oom_process"}
+	exitFields = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
 		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches",
 		"i64_t run_delay_ns", "i64_t processors", "i64_t others_ns", "i64_t idle_ns", "i64_t pressure_ns"}
 	contextFields      = []string{"string trace_id", "string span_id", "string parent_span_id", "u8_t trace_flags", "string tracestate"}

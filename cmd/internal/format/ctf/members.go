@@ -35,7 +35,7 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 			return le.AppendUint32(b, uint32(n)), decoded, errorFields
 		}
 	case posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcFork, posixtrace.EventProcSignal,
-		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread:
+		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample:
 		return t.appendProcess(b, rec)
 	default:
 		if rec.ID <= posixtrace.EventUnnamed || !strings.HasPrefix(t.Name(rec.ID), "syscall.") {
@@ -86,6 +86,10 @@ func (t *Trace) appendProcess(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 	case posixtrace.EventHangThread:
 		if d, err := posixtrace.DecodeHang(rec.Data); err == nil {
 			return t.appendHang(b, &d)
+		}
+	case posixtrace.EventResSample:
+		if d, err := posixtrace.DecodeResSample(rec.Data); err == nil {
+			return appendResSample(b, &d), decoded, resFields
 		}
 	}
 	return b, raw, nil
@@ -199,6 +203,22 @@ func (t *Trace) appendHang(b []byte, d *posixtrace.HangData) ([]byte, kind, []st
 		b = le.AppendUint32(b, uint32(v))
 	}
 	return b, k, fields
+}
+
+func appendResSample(b []byte, d *posixtrace.ResSampleData) []byte {
+	b = le.AppendUint32(le.AppendUint32(b, uint32(d.Number)), uint32(d.Part))
+	b = le.AppendUint64(appendBool(appendBool(b, d.Full), d.Continues), uint64(d.Interval))
+	for _, v := range [...]int{d.Processes, d.Threads, d.Descriptors} {
+		b = le.AppendUint32(b, uint32(v))
+	}
+	for _, v := range [...]int64{d.RSS, int64(d.CPU), d.Read, d.Written} {
+		b = le.AppendUint64(b, uint64(v))
+	}
+	b = appendBool(b, d.Group)
+	for _, v := range [...]int64{d.Memory, d.Peak, d.Limit, d.OOMKills, int64(d.Throttled), int64(d.CPUStall), int64(d.MemoryStall), int64(d.IOStall)} {
+		b = le.AppendUint64(b, uint64(v))
+	}
+	return le.AppendUint32(b, uint32(d.OOMProcess))
 }
 
 func (t *Trace) appendCall(b []byte, d *posixtrace.SyscallData) ([]byte, kind, []string) {

@@ -74,6 +74,10 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 		if d, err := posixtrace.DecodeHang(rec.Data); err == nil {
 			return appendHang(b, &d)
 		}
+	case posixtrace.EventResSample:
+		if d, err := posixtrace.DecodeResSample(rec.Data); err == nil {
+			return appendResSample(b, &d)
+		}
 	default:
 		if t.call {
 			if l.call.Decode(rec.Data) == nil {
@@ -82,6 +86,38 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 		}
 	}
 	return appendPayload(b, attr+"posixtrace.data"+isString, rec)
+}
+
+func appendResSample(b []byte, d *posixtrace.ResSampleData) []byte {
+	for _, a := range [...]struct {
+		is    string
+		value int64
+	}{
+		{attr + "posixtrace.sample" + isInt, int64(d.Number)}, {attr + "posixtrace.part" + isInt, int64(d.Part)},
+		{attr + "posixtrace.interval_ns" + isInt, int64(d.Interval)}, {attr + "posixtrace.processes" + isInt, int64(d.Processes)},
+		{attr + "posixtrace.threads" + isInt, int64(d.Threads)}, {attr + "posixtrace.descriptors" + isInt, int64(d.Descriptors)},
+		{attr + "posixtrace.rss" + isInt, d.RSS}, {attr + "posixtrace.cpu_ns" + isInt, int64(d.CPU)},
+		{attr + "posixtrace.read_bytes" + isInt, d.Read}, {attr + "posixtrace.written_bytes" + isInt, d.Written},
+		{attr + "posixtrace.oom_process" + isInt, int64(d.OOMProcess)},
+	} {
+		b = appendIntAttribute(b, a.is, a.value)
+	}
+	b = appendBoolAttribute(appendBoolAttribute(b, attr+"posixtrace.full"+isBool, d.Full), attr+"posixtrace.more"+isBool, d.Continues)
+	if !d.Group {
+		return b
+	}
+	for _, a := range [...]struct {
+		is    string
+		value int64
+	}{
+		{attr + "posixtrace.group_memory" + isInt, d.Memory}, {attr + "posixtrace.group_peak" + isInt, d.Peak},
+		{attr + "posixtrace.group_limit" + isInt, d.Limit}, {attr + "posixtrace.oom_kills" + isInt, d.OOMKills},
+		{attr + "posixtrace.throttled_ns" + isInt, int64(d.Throttled)}, {attr + "posixtrace.cpu_stall_ns" + isInt, int64(d.CPUStall)},
+		{attr + "posixtrace.memory_stall_ns" + isInt, int64(d.MemoryStall)}, {attr + "posixtrace.io_stall_ns" + isInt, int64(d.IOStall)},
+	} {
+		b = appendIntAttribute(b, a.is, a.value)
+	}
+	return b
 }
 
 func appendOutput(b []byte, rec *posixtrace.Record, d *posixtrace.OutputData) []byte {

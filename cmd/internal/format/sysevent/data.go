@@ -49,6 +49,9 @@ func (d *Data) Decode(rec *posixtrace.Record) *Event {
 		ok = d.exit(e)
 	case posixtrace.EventProcMap:
 		ok = d.mapping(e)
+	case posixtrace.EventResSample:
+		const group = 1 << 2 // of the flags
+		d.holds(e, IfGroup, le.Uint32(d.encoded[4:])&group != 0)
 	case posixtrace.EventProcContext:
 		d.texts[0] = rec.Data[e.size:]
 		d.holds(e, IfTraceState, len(d.texts[0]) > 0)

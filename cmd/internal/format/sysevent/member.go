@@ -46,6 +46,7 @@ const (
 	IfInherited            // a process has the mappings of its parent
 	IfTraceState           // the context has a trace state
 	IfTimed                // it is known for how long a thread waits
+	IfGroup                // the figures of the cgroup are known
 	Never                  // only CTF and OTLP have it
 	conditions
 )

@@ -59,6 +59,7 @@ var samples = []sample{
 	{posixtrace.EventProcTimeout, &posixtrace.TimeoutData{Limit: time.Second, Signal: 9}},
 	{posixtrace.EventHangThread, &posixtrace.HangData{Program: "cat", Args: []string{"cat", "x"}, State: 'S', Call: "read(0)", Wait: "pipe_read", Since: 5, For: "sleep",
 		ForPID: 7, ForTID: 8, Stack: []string{"main"}, Note: "n", Signal: 15, Report: 1}},
+	{posixtrace.EventResSample, &posixtrace.ResSampleData{Number: 1, Interval: time.Second, Processes: 2, Threads: 3, RSS: 4096, Group: true, Memory: 8192}},
 	{call, &posixtrace.SyscallData{Args: []posixtrace.SyscallArg{{Value: []byte("3")}}, Result: 3, Returned: true, Duration: 5, Opened: []byte("/a")}},
 }
 
@@ -71,6 +72,9 @@ var hidden = map[string][]string{
 	"MapData.Program": {"json", "ctf", "otlp", "parquet"}, // only symbols need it
 	"MapData.Err":     {"json", "ctf", "otlp", "parquet"},
 	"MapData.First":   {"json", "parquet"},
+	// Differences say nothing alone: the summary and the page have the processes.
+	"ResSampleData.Changes": {"json", "ctf", "otlp", "parquet"},
+	"ResSampleData.Ended":   {"json", "ctf", "otlp", "parquet"},
 }
 
 // forms write one event. They leave out what depends on the bytes of its data: their number, and hashes.
@@ -229,6 +233,10 @@ func TestDecodeAsThePackage(t *testing.T) {
 			return []any{d.Program, d.Args, state, d.Kind.String(), d.Call, d.Wait, since, d.Exact, d.For, d.ForPID, d.ForTID, d.Stuck, d.Cycle,
 				d.Stack, d.Note, d.Cause.String(), d.Signal, d.Report}
 		})
+		sameAs(t, posixtrace.EventResSample, b, posixtrace.DecodeResSample, func(d *posixtrace.ResSampleData) []any {
+			return []any{d.Number, d.Part, d.Full, d.Continues, int64(d.Interval), d.Processes, d.Threads, d.Descriptors, d.RSS, int64(d.CPU), d.Read, d.Written,
+				d.Memory, d.Peak, d.Limit, d.OOMKills, int64(d.Throttled), int64(d.CPUStall), int64(d.MemoryStall), int64(d.IOStall), d.OOMProcess}
+		})
 		sameAs(t, posixtrace.EventProcContext, b, posixtrace.DecodeContext, func(d *posixtrace.ContextData) []any {
 			return []any{d.TraceID[:], d.SpanID[:], d.Parent[:], d.Flags, d.State}
 		})
@@ -292,7 +300,7 @@ func sameAs[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]
 }
 
 // decoders are the functions that decode what this package describes.
-var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", "DecodeExit", "DecodeSignal", "DecodeMap", "DecodeContext", "DecodeTimeout", "DecodeHang"}
+var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", "DecodeExit", "DecodeSignal", "DecodeMap", "DecodeContext", "DecodeTimeout", "DecodeHang", "DecodeResSample"}
 
 // byHand are the packages that decode all events by hand: straight code takes less time than the table.
 // The tests above compare what they write with the table.
@@ -423,6 +431,8 @@ func change(t *testing.T, name string, v reflect.Value) {
 			e.SetUint('x')
 		case reflect.String:
 			e.SetString("x")
+		case reflect.Int:
+			e.SetInt(1)
 		default:
 			if a := e.FieldByName("Address"); a.IsValid() {
 				a.SetUint(0x1000)

@@ -40,6 +40,7 @@ const (
 	ProcContext  ID = 23
 	ProcTimeout  ID = 24
 	HangThread   ID = 25
+	ResSample    ID = 26
 )
 
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
@@ -72,6 +73,7 @@ var Predefined = []struct {
 	{ProcContext, "proc.context"},
 	{ProcTimeout, "proc.timeout"},
 	{HangThread, "hang.thread"},
+	{ResSample, "res.sample"},
 	{Unnamed, "posix_trace_unnamed_userevent"},
 }
 

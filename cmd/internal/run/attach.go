@@ -34,6 +34,9 @@ func (p *runPlan) setAttach(args *cli.Args) (err error) {
 			p.dump = "never"
 		}
 	}
+	if p.sample != 0 && !args.Has("events") {
+		return nil // that needs no tracer
+	}
 	return newstream.Attachable(args, &p.trace)
 }
 
@@ -48,18 +51,23 @@ func (p *runPlan) follow(env *cli.Env) error {
 	if s.tracerFault != nil {
 		return newstream.AttachFault(p.attach, s.tracerFault)
 	}
-	s.tracer.Staged()
+	if s.tracer != nil {
+		s.tracer.Staged()
+	}
 	if err := s.create(); err != nil {
 		return err
 	}
 	if err := s.attach(); err != nil {
-		s.tracer.Release()
+		if s.tracer != nil {
+			s.tracer.Release()
+		}
 		s.stream.Shutdown()
 		s.log.Discard()
 		return err
 	}
 	s.replaceLog()
 	s.startLive()
+	s.startSampling(p.attach)
 	alive := s.awaitDetach()
 	lost := s.finish(false)
 	switch {
@@ -79,6 +87,9 @@ func (s *session) attach() error {
 	}
 	if err := s.publishRedact(info.Path); err != nil {
 		return err
+	}
+	if s.tracer == nil {
+		return s.stream.Start()
 	}
 	cfg := s.tracerConfig(info.Path)
 	cfg.Attach, cfg.Start = s.plan.attach, true
@@ -159,7 +170,14 @@ const goneInterval = 200 * time.Millisecond
 // detach. It returns false if the tracer was killed.
 func (s *session) awaitDetach() (alive bool) {
 	ended := make(chan bool, 1)
-	go func() { ended <- s.tracer.Exited() }()
+	go func() {
+		if s.tracer == nil {
+			awaitEnd(s.plan.attach)
+			ended <- true
+			return
+		}
+		ended <- s.tracer.Exited()
+	}()
 	var timeout <-chan time.Time
 	if l := &s.plan.limit; l.enabled() {
 		timeout = time.After(l.limit)
@@ -180,7 +198,8 @@ func (s *session) awaitDetach() (alive bool) {
 			waiting = err == nil
 		}
 	}
-	alive = s.tracer.Release()
+	s.endSampling()
+	alive = s.tracer == nil || s.tracer.Release()
 	s.boundLog(time.Time{}, terminated)
 	return alive
 }

@@ -66,6 +66,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	})
 	s.recordContext()
 	s.recordExec()
+	s.startSampling(s.child.PID)
 	taps.run(s)
 
 	status, usage, err := s.child.Wait()
@@ -73,6 +74,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.plan.limit.stop()
 	s.signals.Stop()
 	s.boundLog(end, terminated.Load())
+	s.endSampling()
 	if err != nil {
 		if taps.term != nil {
 			taps.term.finish()

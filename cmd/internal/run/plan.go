@@ -28,6 +28,7 @@ type runPlan struct {
 	command   bool // record proc.exec and proc.exit of the command
 	trace     tracer.Want
 	capture   capturePlan
+	sample    time.Duration // between samples, 0 for none
 	limit     timeLimit
 	hang      time.Duration // report a command that is idle for so long; 0: never
 	dump      string        // fail, always, never
@@ -82,7 +83,7 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 	if p.filter, err = newstream.Filter(args); err != nil {
 		return nil, err
 	}
-	for _, step := range []func(*cli.Args) error{p.setEvents, p.setLive, p.setAttach, p.setLimit, p.setCapture} {
+	for _, step := range []func(*cli.Args) error{p.setEvents, p.setLive, p.setSample, p.setAttach, p.setLimit, p.setCapture} {
 		if err := step(args); err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@
 // attach.go is the run without a command, attached to a process that runs already.
 //
 // What a session adds to the command has a file each: capture.go the pipes for its output,
-// trace.go the tracer of its processes, timeout.go the time limit, hang.go what its threads wait for, idle.go --hang, spool.go the spool for
+// trace.go the tracer of its processes, timeout.go the time limit, hang.go what its threads wait for, idle.go --hang, sample.go the samples, spool.go the spool for
 // shells. console.go is the pseudo-terminal of a captured command, with its job control, keys
 // and modes in the console_ files; the command is then the child of a monitor: monitor.go
 // explains the processes, monitored.go is the monitor's, become.go the one that becomes the

@@ -82,6 +82,7 @@ type session struct {
 	context    tracecontext.Found // of the command
 	makefile   *makefile          // with --make, or nil
 	spool      *spool.Watcher     // drains the spool
+	sampling   *sampling          // with --sample, or nil
 	live       *live              // shows the events, or nil
 	from       time.Time          // the command runs since then
 	hangs      hangs

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/samples"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -35,6 +36,7 @@ type Source struct {
 	ended       bool                      // the first command
 	timeout     *Timeout                  // of the first command
 	hang        *Hang                     // the latest
+	samples     samples.Samples
 
 	rooted bool
 
@@ -57,6 +59,7 @@ const (
 	callsKernel
 	limits
 	hangs
+	sampled
 )
 
 // eventType is an event type of a source.
@@ -133,6 +136,8 @@ func kindOf(id posixtrace.EventID, name string) kind {
 		return limits
 	case id == posixtrace.EventHangThread:
 		return hangs
+	case id == posixtrace.EventResSample:
+		return sampled
 	case id == posixtrace.EventOutputStdout, id == posixtrace.EventOutputStderr:
 		return prints
 	case id.User() && strings.HasSuffix(name, beginSuffix):
@@ -186,6 +191,8 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 		s.a.processes.passed(s, rec)
 	case hangs:
 		s.hung(rec)
+	case sampled:
+		s.samples.Add(rec)
 	case callsKernel:
 		if d := t.call.add(rec.Data); interrupted(&d) {
 			s.entered.add(t.call.Name, rec, int64(d.Duration))
@@ -195,3 +202,29 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 		}
 	}
 }
+
+// Samples returns what the samples of a log say of its command, nil if it has none.
+func (a *Analysis) Samples(source int) *samples.Samples {
+	if source < 0 || source >= len(a.sources) || a.sources[source].samples.Count == 0 {
+		return nil
+	}
+	return &a.sources[source].samples
+}
+
+// OutOfMemory reports whether the OOM killer ended the command, as far as the samples show: a signal KILL
+// ended it that no time limit sent, and the kernel's log names it; or, if that names no process of the
+// command, the count of the cgroup's kills rose meanwhile.
+func (r *Run) OutOfMemory() bool {
+	const kill = 9
+	s := &r.Source.samples
+	if r.State != Ended || r.Signal != kill || r.TimedOut() || s.Count == 0 {
+		return false
+	}
+	if s.Last.OOMProcess != 0 {
+		return s.Last.OOMProcess == r.PID
+	}
+	return s.Kills() > 0
+}
+
+// Samples returns what the samples of the run's log say.
+func (r *Run) Samples() *samples.Samples { return &r.Source.samples }

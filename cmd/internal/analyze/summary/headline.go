@@ -31,7 +31,7 @@ func (s *show) headline() (list []line) {
 	for _, r := range runs[:min(len(runs), maxRuns)] {
 		list = append(list, s.verdict(r)...)
 	}
-	list = append(append(list, s.timeouts(runs)...), s.failure(runs)...)
+	list = append(append(append(list, s.timeouts(runs)...), s.outOfMemory(runs)...), s.failure(runs)...)
 	if s.CommandTotals().Commands > 1 {
 		if c := s.slowestCommand(); c != nil {
 			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self, c.Source)})
@@ -48,7 +48,7 @@ func (s *show) headline() (list []line) {
 	if p := s.longestPause(); p != nil {
 		list = append(list, line{before: "longest pause: " + s.part(p.Duration, p.Source) + " after ", subject: lineBefore(p), quoted: len(p.Line) > 0})
 	}
-	list = append(list, busy(runs)...)
+	list = append(append(list, busy(runs)...), s.resources(runs)...)
 	for _, text := range s.Unsound[:min(len(s.Unsound), maxRuns)] {
 		list = append(list, line{subject: text, after: ": what follows lacks the rest", failed: true})
 	}
@@ -132,6 +132,9 @@ func isRun(runs []*analysis.Run, c *analysis.Command) bool {
 func (s *show) verdict(r *analysis.Run) []line {
 	if r.TimedOut() {
 		return s.timeoutLines(r)
+	}
+	if r.OutOfMemory() {
+		return []line{{subject: r.Label(), after: ": killed by the OOM killer" + atPeak(r.Samples(), r.Start), failed: true}}
 	}
 	after := ": " + ending(&r.Command) + " after " + duration(r.Wall)
 	if r.State == analysis.Running {

@@ -31,6 +31,7 @@ type Run struct {
 	Marks       map[string][]uint64 // the same with time
 	Lines       map[string][]uint64
 	Curves      map[string][]uint64
+	Usage       map[string][]uint64 // time; by the name of a program, memory and processors
 	Text        []string // of the lines
 	Gap         int
 	End         int64 // of the command that wrote the last line, -1 if that is unknown
@@ -45,6 +46,7 @@ type rawRun struct {
 	Length                             uint64
 	Strings                            []string
 	Lanes, Spans, Marks, Lines, Curves map[string]json.RawMessage
+	Usage                              map[string]json.RawMessage
 	Missing, Chain                     [][3]uint64
 	Omitted                            map[string]uint64
 }
@@ -172,7 +174,7 @@ func (r *rawRun) decode() (*Run, error) {
 			err = fmt.Errorf("%s.n: %w", name, e)
 		}
 		for key, value := range table {
-			if key == "n" || key == "gap" || key == "end" || name == "lines" && key == "text" {
+			if key == "n" || key == "gap" || key == "end" || key == "programs" || name == "lines" && key == "text" {
 				continue
 			}
 			c, e := column(value, n)
@@ -189,7 +191,10 @@ func (r *rawRun) decode() (*Run, error) {
 		return columns
 	}
 	run.Lanes, run.Spans, run.Marks = read("lanes", r.Lanes), read("spans", r.Spans), read("marks", r.Marks)
-	run.Lines, run.Curves = read("lines", r.Lines), read("curves", r.Curves)
+	run.Lines, run.Curves, run.Usage = read("lines", r.Lines), read("curves", r.Curves), read("usage", r.Usage)
+	if err == nil {
+		err = run.decodePrograms(r.Usage["programs"])
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +209,34 @@ func (r *rawRun) decode() (*Run, error) {
 		return nil, err
 	}
 	return run, json.Unmarshal(r.Lines["gap"], &run.Gap)
+}
+
+// decodePrograms adds the columns of the programs: memory NAME and processors NAME.
+func (r *Run) decodePrograms(raw json.RawMessage) error {
+	if raw == nil {
+		return nil
+	}
+	var list []struct {
+		Name               string
+		Others             bool
+		Memory, Processors json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return err
+	}
+	for i, p := range list {
+		if p.Others != (i == len(list)-1) {
+			return fmt.Errorf("usage: program %d of %d is all others: %v", i, len(list), p.Others)
+		}
+		for key, raw := range map[string]json.RawMessage{"memory ": p.Memory, "processors ": p.Processors} {
+			c, err := column(raw, len(r.Usage["time"]))
+			if err != nil {
+				return fmt.Errorf("usage: %s%s: %w", key, p.Name, err)
+			}
+			r.Usage[key+p.Name] = c
+		}
+	}
+	return nil
 }
 
 // column decodes a column of n numbers.
@@ -257,6 +290,7 @@ func (r *Run) check() error {
 		{"spans.start", r.Spans["start"], r.Length + 1}, {"marks.time", r.Marks["time"], r.Length + 1}, {"lines.time", r.Lines["time"], r.Length + 1},
 		{"marks.lane", r.Marks["lane"], lanes + 1}, {"marks.type", r.Marks["type"], texts}, {"marks.text", r.Marks["text"], texts},
 		{"lines.stream", r.Lines["stream"], 8}, {"lines.lane", r.Lines["lane"], lanes + 1}, {"curves.time", r.Curves["time"], r.Length + 1},
+		{"usage.time", r.Usage["time"], r.Length + 1},
 	} {
 		for i, v := range c.values {
 			if v >= c.limit {

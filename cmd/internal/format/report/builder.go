@@ -39,6 +39,7 @@ type Source struct {
 	hasOut bool   // captured output
 	writer int    // the process of the latest line
 	ended  exited
+	usage  usage
 }
 
 // exited is the end of a command.
@@ -57,6 +58,7 @@ const (
 	ending
 	ignored
 	marked
+	sampled
 )
 
 // NewBuilder returns a Builder without events.
@@ -116,6 +118,8 @@ func (s *Source) Add(recs []posixtrace.Record) {
 			}
 		case lossOrEnd:
 			b.gaps.add(rec, s.index)
+		case sampled:
+			s.usage.add(rec)
 		case marked:
 			s.mark(rec)
 		}
@@ -148,6 +152,8 @@ func (s *Source) learn(id posixtrace.EventID) kind {
 	case id == posixtrace.EventProcExit:
 		// The exit of an unknown process is counted in the notes.
 		k = ending
+	case id == posixtrace.EventResSample:
+		k = sampled
 	case selection.IsUnasked(id):
 		k = ignored
 	case !analysis.Plain(id, name):

@@ -22,6 +22,7 @@ func (r *Run) appendJSON(b []byte, room int) []byte {
 	b = append(r.appendMarks(b), ',')
 	b = append(r.appendMissing(b), ',')
 	b = append(r.appendCurves(b), ',')
+	b = append(r.appendUsage(b), ',')
 	b = append(r.appendChain(b), ',')
 	b = append(b, `"strings":[`...)
 	for i, s := range r.strings.list {

@@ -13,7 +13,7 @@ import (
 
 // fuzzed are the event types of FuzzPage.
 var fuzzed = []posixtrace.EventID{posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr,
-	3600, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventProcSignal,
+	3600, posixtrace.EventOverflow, posixtrace.EventResume, posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventProcSignal, posixtrace.EventResSample,
 	firstID, firstID + 1, firstID + 2, firstID + 3, firstID + 4, 0, 1 << 15}
 
 // Whatever logs contain, the page is well-formed and keeps the schema, and each line is in it or

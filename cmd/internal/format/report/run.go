@@ -30,6 +30,7 @@ type Run struct {
 	lines     lines
 	gaps      []gap
 	rate      *rate
+	sampled   []*usage // of the sources
 	chain     []link
 	omitted   omitted
 	cut       uint64 // bytes of arguments and data that are left out
@@ -75,6 +76,9 @@ func rows(name, data string) []row {
 func (b *Builder) Finish(f Facts) *Run {
 	b.analysis.Finish()
 	r := &Run{Facts: f, analysis: b.analysis, tree: b.tree.Tree(b.analysis), from: b.from, to: b.to, strings: newTexts(), lines: b.lines, rate: &b.rate}
+	for _, s := range b.sources {
+		r.sampled = append(r.sampled, &s.usage)
+	}
 	b.gaps.finish(b.to)
 	r.gaps = b.gaps.list
 	if len(b.spans.list) > b.spans.most {

@@ -5,6 +5,10 @@ class Curves {
 	constructor(report, parent) {
 		Object.assign(this, { report, parent, plots: [] });
 		this.runs = report.runs.filter(r => r.curves.n);
+		for (const run of report.runs) {
+			this.addArea("memory", run, "memory", bytes);
+			this.addArea("processors in use", run, "processors", n => (Math.round(n * 100) / 100).toLocaleString("en-US"));
+		}
 		if (!this.runs.length) return;
 		if (this.runs.some(r => greatest(r.curves.running) > 1)) this.add("processes at work", r => [r.curves.time, r.curves.running], true);
 		if (this.runs.some(r => ownEvents(r) >= leastEvents)) {
@@ -35,6 +39,30 @@ class Curves {
 			paths: stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, points: { show: false }, spanGaps: true,
 		}));
 		this.plots.push(new uPlot(this.options(box, [{}, ...series]), uPlot.join(tables), box));
+	}
+
+	// addArea adds areas one upon the other, one for each program of a run. Each is drawn from the bottom to
+	// its upper edge, the highest first.
+	addArea(title, run, member, text) {
+		const { n, time, programs } = run.usage;
+		if (!n || !programs.some(p => greatest(p[member]))) return;
+		const present = programs.filter(p => greatest(p[member])), sums = [], sum = new Float64Array(n);
+		for (const p of present) sums.push(sum.forEach((v, i) => { sum[i] = v + p[member][i]; }) || Array.from(sum));
+		const box = element("div", { class: "curve" }), most = greatest(sum);
+		const heading = element("h3", { text: title + (run.label ? " of " + run.label : "") + ": at most " + text(most) });
+		for (const [i, p] of present.entries()) {
+			const key = element("span", { class: "key", attributes: { "aria-hidden": "true" } });
+			key.style.borderColor = areaColour(i, p);
+			heading.append(i ? ", " : "; ", key, p.name + " " + text(greatest(p[member])));
+		}
+		box.append(heading);
+		this.parent.append(box);
+		const at = Array.from(time, t => t / 1e9), top = present.map((p, i) => i).reverse();
+		const series = top.map(i => ({ stroke: () => areaColour(i, present[i]), fill: () => areaColour(i, present[i]), width: 1, paths: member === "memory" ? undefined : uPlot.paths.stepped({ align: 1 }), points: { show: false } }));
+		const options = this.options(box, [{}, ...series]);
+		options.axes[1].values = (u, list) => list.map(v => (v || member !== "memory" ? text(v) : "0"));
+		if (member !== "memory") options.scales.y.range = (u, low, high) => [0, Math.max(0.1, (high || 0) * 1.1)];
+		this.plots.push(new uPlot(options, [at, ...top.map(i => sums[i])], box));
 	}
 
 	options(box, series) {
@@ -81,6 +109,11 @@ class Curves {
 	resize() {
 		for (const p of this.plots) p.setSize({ width: Math.max(200, p.root.parentElement.clientWidth), height: 112 });
 	}
+}
+
+// areaColour returns the colour of an area.
+function areaColour(i, { others }) {
+	return others ? colours.css.faint : colours.boxes[1][i * 2 % colours.boxes[1].length];
 }
 
 const leastEvents = 50; // for a curve of them

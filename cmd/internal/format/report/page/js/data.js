@@ -65,6 +65,7 @@ function decodeRun(json, index) {
 	Object.defineProperty(run.lines, "text", { get: splitLines });
 	decodeChain(run, json.chain || []);
 	decodeCurves(run, json.curves);
+	decodeUsage(run, json.usage);
 	return run;
 }
 
@@ -92,6 +93,18 @@ function decodeCurves(run, curves) {
 		running: n ? decodeColumn(curves.running, n, Float64Array, Infinity, "curves.running") : [],
 		events: n ? decodeColumn(curves.events, n, Float64Array, Infinity, "curves.events") : [],
 	};
+}
+
+// decodeUsage decodes the areas of memory and of processors in use, by program.
+function decodeUsage(run, usage) {
+	const n = (usage && usage.n) || 0;
+	run.usage = { n, time: n ? decodeTimes(usage.time, n, "usage.time") : [], programs: [] };
+	if (n) for (const { name, others, memory, processors } of usage.programs) {
+		run.usage.programs.push({
+			name, others, memory: decodeColumn(memory, n, Float64Array, Infinity, "usage.memory"),
+			processors: decodeColumn(processors, n, Float64Array, Infinity, "usage.processors").map(p => p / 1000),
+		});
+	}
 }
 
 const flag = { failed: 1, unfinished: 2, overlaps: 4, chain: 8, merged: 16, signal: 32, tolerated: 64 };

@@ -22,6 +22,14 @@ function two(n) {
 	return String(n).padStart(2, "0");
 }
 
+// bytes shows a size with a unit of 1024.
+function bytes(n) {
+	const units = "KMGTPE";
+	let i = -1;
+	for (; n >= 999.5 && i < units.length - 1; i++) n /= 1024;
+	return trimmed(n) + (i < 0 ? " B" : " " + units[i] + "iB");
+}
+
 function count(n) {
 	return n.toLocaleString("en-US");
 }

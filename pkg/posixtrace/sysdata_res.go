@@ -353,3 +353,26 @@ func fitRes(changes []ResProcess, ended []int, room int) (n, e int) {
 	}
 	return n, e
 }
+
+// RenameResSample replaces the names of programs in the data of EventResSample, and returns data itself if
+// it is malformed or no name changes.
+func RenameResSample(data []byte, name func(string) string) []byte {
+	d, err := DecodeResSample(data)
+	if err != nil {
+		return data
+	}
+	changed := false
+	for i := range d.Changes {
+		p := &d.Changes[i]
+		if p.Program == "" {
+			continue
+		}
+		if s := name(p.Program); s != p.Program {
+			p.Program, changed = s, true
+		}
+	}
+	if !changed {
+		return data
+	}
+	return d.Append(nil)
+}

@@ -53,16 +53,21 @@ func (s *session) startSampling(pid int) {
 		maxData = attr.MaxDataSize
 	}
 	s.sampling = &sampling{stop: make(chan struct{}), done: make(chan struct{})}
-	go s.sampling.run(pid, s.plan.sample, maxData, rec)
+	var conceal func(string) string
+	if s.plan.redact != nil {
+		conceal = s.plan.redact.String
+	}
+	go s.sampling.run(pid, s.plan.sample, maxData, rec, conceal)
 }
 
-func (s *sampling) run(pid int, interval time.Duration, size int, rec *posixtrace.Recorder) {
+func (s *sampling) run(pid int, interval time.Duration, size int, rec *posixtrace.Recorder, conceal func(string) string) {
 	defer close(s.done)
 	defer rec.Close()
 	runtime.LockOSThread() // the sampler measures the processor time of the thread
 	defer runtime.UnlockOSThread()
 	sampler := resources.New(pid, interval, size)
 	defer sampler.Close()
+	sampler.Conceal = conceal
 	sample := func() {
 		ev := posixtrace.EventInfo{ID: posixtrace.EventResSample, PID: pid, TID: pid, UnixNano: time.Now().UnixNano()}
 		for _, data := range sampler.Sample() {

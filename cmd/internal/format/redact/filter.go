@@ -75,6 +75,8 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 		if d, err := posixtrace.DecodeHang(rec.Data); err == nil && f.Hang(&d, more) {
 			rec.Data = d.Append(nil)
 		}
+	case id == posixtrace.EventResSample:
+		rec.Data = posixtrace.RenameResSample(rec.Data, func(name string) string { return string(f.piece([]byte(name), Ends)) })
 	case id == posixtrace.EventProcExit:
 		f.exit(rec.PID)
 	default:

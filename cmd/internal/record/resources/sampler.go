@@ -32,6 +32,11 @@ type Sampler struct {
 	known    map[int]bool // the processes that were in the tree
 	list     []posixtrace.ResProcess
 	size     int
+	spent    time.Duration // of processor time for a sample, on average; 0 before the second
+
+	// Conceal, unless nil, returns what to record instead of the name of a program.
+	Conceal func(string) string
+	names   map[string]string // that it returned
 }
 
 // maxKnown bounds the processes that a sampler remembers.
@@ -54,6 +59,7 @@ func (s *Sampler) Sample() [][]byte {
 	d := posixtrace.ResSampleData{Number: s.number, Full: s.number%fullEvery == 1}
 	s.list = s.tree.Look(&d, s.list[:0])
 	s.group.Look(&d)
+	s.conceal()
 	for i := range s.list {
 		if len(s.known) < maxKnown {
 			s.known[s.list[i].PID] = true
@@ -65,23 +71,43 @@ func (s *Sampler) Sample() [][]byte {
 	if d.OOMProcess == 0 {
 		d.OOMProcess = s.last.OOMProcess
 	}
-	s.adapt(cost() - before)
+	if s.number > 1 { // the first looks at all processes of the machine
+		s.adapt(cost() - before)
+	}
 	d.Interval = s.interval
 	s.last = d
 	return s.sent.Encode(nil, &d, s.list, s.size)
 }
 
-// adapt makes the interval longer if a sample cost more than its share, and shorter again if one does not.
+// adapt makes the interval longer if samples cost more than their share, and shorter again if they do not.
 func (s *Sampler) adapt(used time.Duration) {
 	part := time.Duration(share)
 	if s.asked < time.Second {
 		part = shareShort
 	}
-	need := max(used*part, s.asked)
-	if need > s.interval {
-		s.interval = need.Round(time.Millisecond)
-	} else {
-		s.interval = max(s.interval-(s.interval-need)/4, s.asked)
+	if s.spent == 0 {
+		s.spent = used
+	}
+	s.spent += (used - s.spent) / 4
+	s.interval = max((s.spent * part).Round(time.Millisecond), s.asked)
+}
+
+// conceal replaces the names of programs.
+func (s *Sampler) conceal() {
+	if s.Conceal == nil {
+		return
+	}
+	for i := range s.list {
+		p := &s.list[i]
+		name, ok := s.names[p.Program]
+		if !ok {
+			name = s.Conceal(p.Program)
+			if s.names == nil || len(s.names) >= maxKnown {
+				s.names = map[string]string{}
+			}
+			s.names[p.Program] = name
+		}
+		p.Program = name
 	}
 }
 

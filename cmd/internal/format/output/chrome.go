@@ -20,7 +20,8 @@ import (
 // since 1970 exceed the precision of the viewers' numbers.
 //
 // chrome_slices.go turns events into slices and marks, chrome_lanes.go places slices in
-// lanes, chrome_processes.go keeps the process tree, and chrome_write.go encodes and sorts.
+// lanes, chrome_processes.go keeps the process tree, and chrome_counters.go turns samples into counters,
+// chrome_write.go encodes and sorts.
 type Chrome struct {
 	base    int64
 	last    int64 // time of the last event
@@ -37,6 +38,8 @@ type Chrome struct {
 	open      int            // number of open slices in all lanes
 	used      *laneState     // the lane that was used last
 	running   *chromeProcess // the process that was used last
+
+	sampled sampled // the sample before
 
 	pending pendingEvents // sorted by time as far as there is room
 }
@@ -100,9 +103,17 @@ func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		c.lanes, c.processes, c.keyed = map[lane]*laneState{}, map[int]*chromeProcess{}, map[spanKey]*slice{}
 	}
 	c.last = rec.UnixNano
+	if rec.ID == posixtrace.EventResSample && c.counters(rec) {
+		return c.room(b)
+	}
 	if p := c.process(rec.PID); p == nil || !c.handleSlice(src, rec, p) {
 		c.markEvent(src, rec)
 	}
+	return c.room(b)
+}
+
+// room appends the oldest events of those that are kept back, if they are too many.
+func (c *Chrome) room(b []byte) []byte {
 	for c.pending.count() > maxPending || c.pending.bytes > maxPendingBytes {
 		b = c.emitFirst(b)
 	}

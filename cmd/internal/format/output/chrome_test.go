@@ -21,7 +21,9 @@ type chromeEvent struct {
 	Args             struct {
 		Data, End, Note, Name string
 		Failed                bool
-		SortIndex             int `json:"sort_index"`
+		SortIndex             int    `json:"sort_index"`
+		Processes, Cgroup     *int64 // of counters
+		Thousandths           *int64
 	}
 }
 
@@ -65,6 +67,8 @@ func validateChrome(t *testing.T, events []chromeEvent) {
 			if e.S != "t" && e.S != "p" && e.S != "g" {
 				t.Errorf("event %d has scope %q", i, e.S)
 			}
+			used[l] = append(used[l], e)
+		case "C":
 			used[l] = append(used[l], e)
 		case "M":
 			named[fmt.Sprint(e.Name, l)] = true

@@ -1,0 +1,44 @@
+package output
+
+import (
+	"strconv"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// counters writes a sample as counters, which viewers draw over time, and reports whether it is one. The
+// parts of a sample have the same sums: the first stands for all.
+func (c *Chrome) counters(rec *posixtrace.Record) bool {
+	d, err := posixtrace.DecodeResSample(rec.Data)
+	if err != nil {
+		return false
+	}
+	if d.Part > 0 {
+		return true
+	}
+	l := lane{rec.PID, rec.TID}
+	c.lane(l)
+	c.counter("memory", rec.UnixNano, l, "processes", d.RSS)
+	if d.Group {
+		c.counter("memory of the cgroup", rec.UnixNano, l, "cgroup", d.Memory)
+	}
+	c.counter("processes", rec.UnixNano, l, "processes", int64(d.Processes))
+	// What was used since the sample before, in thousandths of a processor.
+	if s := c.sampled; s.pid == rec.PID && rec.UnixNano > s.at && int64(d.CPU) >= s.cpu {
+		c.counter("processors in use", rec.UnixNano, l, "thousandths", int64(1000*float64(int64(d.CPU)-s.cpu)/float64(rec.UnixNano-s.at)))
+	}
+	c.sampled = sampled{rec.PID, rec.UnixNano, int64(d.CPU)}
+	return true
+}
+
+// sampled is what the next sample is compared with.
+type sampled struct {
+	pid     int
+	at, cpu int64
+}
+
+func (c *Chrome) counter(name string, at int64, l lane, key string, value int64) {
+	b := c.appendHead(c.text[:0], name, "system", 'C', at, l)
+	b = append(append(append(b, `,"args":{"`...), key...), `":`...)
+	c.enqueue(append(strconv.AppendInt(b, value, 10), '}', '}'), at, 0)
+}

@@ -28,8 +28,8 @@ import (
 var Command = &cli.Command{
 	Name:  "ptrace-run",
 	Usage: "[OPTION]... [--] COMMAND [ARG]...\n-p PID -e SET [OPTION]...",
-	Brief: "Run COMMAND in a trace stream; output and status are the same as without it. " +
-		"Without --log, keep the last events in memory; show them if COMMAND fails.",
+	Brief: "Run COMMAND in a trace stream; its output and status stay the same. " +
+		"Without --log, keep the last events in memory and show them if COMMAND fails.",
 	Options:       runOptions,
 	StopAtOperand: true,
 	FailStatus:    child.StatusOwn,

@@ -14,34 +14,39 @@ import (
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
-// memoryGroup makes a cgroup with a limit of memory and returns its directory.
-func memoryGroup(t *testing.T, limit int) string {
+// limitedGroup makes a cgroup and writes its limits, of those that the machine has of either version of
+// cgroups: a file of version 2, and the controller and the file of version 1. It returns the directory.
+func limitedGroup(t *testing.T, file, controller, file1, value, value1 string) string {
 	t.Helper()
 	tracetest.Need(t, os.Geteuid() == 0, "root")
-	membership, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, name := "", ""
-	for _, line := range strings.Split(string(membership), "\n") {
-		f := strings.SplitN(line, ":", 3)
-		switch {
-		case len(f) == 3 && f[1] == "memory":
-			dir, name = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
-		case len(f) == 3 && f[0] == "0" && dir == "":
-			dir, name = "/sys/fs/cgroup", "memory.max"
+	name := "posixtrace-test-" + strconv.Itoa(os.Getpid())
+	for _, c := range [][3]string{{"/sys/fs/cgroup", file, value}, {filepath.Join("/sys/fs/cgroup", controller), file1, value1}} {
+		dir := filepath.Join(c[0], name)
+		if _, err := os.Stat(filepath.Join(c[0], "cgroup.procs")); err != nil || os.Mkdir(dir, 0o755) != nil {
+			continue
 		}
+		if os.WriteFile(filepath.Join(dir, c[1]), []byte(c[2]), 0) == nil {
+			t.Cleanup(func() { os.Remove(dir) })
+			return dir
+		}
+		os.Remove(dir)
 	}
-	dir = filepath.Join(dir, "posixtrace-test-"+strconv.Itoa(os.Getpid()))
-	made := os.Mkdir(dir, 0o755) == nil
-	if made {
-		t.Cleanup(func() { os.Remove(dir) })
-		made = os.WriteFile(filepath.Join(dir, name), []byte(strconv.Itoa(limit)), 0) == nil
-		swap := strings.NewReplacer("limit_in_bytes", "memsw.limit_in_bytes", "memory.max", "memory.swap.max").Replace(name)
-		os.WriteFile(filepath.Join(dir, swap), []byte(strconv.Itoa(limit)), 0) // else the kernel might swap
+	tracetest.Need(t, false, "a cgroup with "+file)
+	return ""
+}
+
+// summaryIn runs a command in a cgroup and returns the lines before the tables of its summary.
+func summaryIn(t *testing.T, group string, argv ...string) string {
+	t.Helper()
+	log := filepath.Join(t.TempDir(), "x.trace")
+	args := append([]string{"-c", `echo $$ >"$0/cgroup.procs"; exec "$@"`, group, "ptrace-run", "--sample=10ms", "-t", "60", "-o", log, "--"}, argv...)
+	out, _ := exec.Command("sh", args...).CombinedOutput()
+	shown, err := exec.Command("ptrace-dump", "-s", log).Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	tracetest.Need(t, made, "a cgroup with a limit of memory")
-	return dir
+	head, _, _ := bytes.Cut(shown, []byte("\n\n"))
+	return string(head)
 }
 
 // The OOM killer ends a command, or another process of it: the first lines say so, with the memory and the
@@ -59,24 +64,27 @@ func TestOutOfMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := exec.LookPath("python3")
 			tracetest.Need(t, err == nil, "python3")
-			group := memoryGroup(t, 48<<20)
-			log := filepath.Join(t.TempDir(), "x.trace")
-			args := append([]string{"-c", `echo $$ >"$0/cgroup.procs"; exec "$@"`, group, "ptrace-run", "--sample=10ms", "-o", log, "--"}, c.argv...)
-			out, err := exec.Command("sh", args...).CombinedOutput()
-			if err == nil {
-				t.Fatalf("it succeeded: %s", out)
+			limit := strconv.Itoa(48 << 20)
+			group := limitedGroup(t, "memory.max", "memory", "memory.limit_in_bytes", limit, limit)
+			for _, swap := range []string{"memory.swap.max", "memory.memsw.limit_in_bytes"} {
+				os.WriteFile(filepath.Join(group, swap), []byte(limit), 0) // else the kernel might swap
 			}
-			shown, err := exec.Command("ptrace-dump", "-s", log).Output()
-			if err != nil {
-				t.Fatal(err)
-			}
-			head, _, _ := bytes.Cut(shown, []byte("\n\n"))
-			if !strings.Contains(string(head), c.want) || c.not != "" && strings.Contains(string(head), c.not) {
+			head := summaryIn(t, group, c.argv...)
+			if !strings.Contains(head, c.want) || c.not != "" && strings.Contains(head, c.not) {
 				t.Errorf("the summary says\n%s\nwant %q, not %q", head, c.want, c.not)
 			}
-			if c.not == "" && !strings.Contains(string(head), " of 48.0M") {
+			if c.not == "" && !strings.Contains(head, " of 48.0M") {
 				t.Errorf("the summary lacks the limit:\n%s", head)
 			}
 		})
+	}
+}
+
+// A quota of processor time stops a command most of the time, and the summary says so.
+func TestThrottled(t *testing.T) {
+	group := limitedGroup(t, "cpu.max", "cpu", "cpu.cfs_quota_us", "10000 100000", "10000")
+	head := summaryIn(t, group, "sh", "-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done")
+	if !strings.Contains(head, "its quota of processor time stopped the cgroup for ") {
+		t.Errorf("the summary says\n%s", head)
 	}
 }

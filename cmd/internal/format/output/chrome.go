@@ -103,7 +103,7 @@ func (c *Chrome) Append(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		c.lanes, c.processes, c.keyed = map[lane]*laneState{}, map[int]*chromeProcess{}, map[spanKey]*slice{}
 	}
 	c.last = rec.UnixNano
-	if rec.ID == posixtrace.EventResSample && c.counters(rec) {
+	if rec.ID == posixtrace.EventResSample && c.counters(src, rec) {
 		return c.room(b)
 	}
 	if p := c.process(rec.PID); p == nil || !c.handleSlice(src, rec, p) {

@@ -3,31 +3,34 @@ package output
 import (
 	"strconv"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // counters writes a sample as counters, which viewers draw over time, and reports whether it is one. The
 // parts of a sample have the same sums: the first stands for all.
-func (c *Chrome) counters(rec *posixtrace.Record) bool {
-	d, err := posixtrace.DecodeResSample(rec.Data)
-	if err != nil {
+func (c *Chrome) counters(src *Source, rec *posixtrace.Record) bool {
+	e := src.data.Decode(rec)
+	if e == nil {
 		return false
 	}
-	if d.Part > 0 {
+	number := func(i int) int64 { return src.data.Number(&e.Members[i]) }
+	if number(sysevent.SamplePart) > 0 {
 		return true
 	}
 	l := lane{rec.PID, rec.TID}
 	c.lane(l)
-	c.counter("memory", rec.UnixNano, l, "processes", d.RSS)
-	if d.Group {
-		c.counter("memory of the cgroup", rec.UnixNano, l, "cgroup", d.Memory)
+	c.counter("memory", rec.UnixNano, l, "processes", number(sysevent.SampleRSS))
+	if src.data.Known&(1<<sysevent.SampleMemory) != 0 {
+		c.counter("memory of the cgroup", rec.UnixNano, l, "cgroup", number(sysevent.SampleMemory))
 	}
-	c.counter("processes", rec.UnixNano, l, "processes", int64(d.Processes))
+	c.counter("processes", rec.UnixNano, l, "processes", number(sysevent.SampleProcesses))
 	// What was used since the sample before, in thousandths of a processor.
-	if s := c.sampled; s.pid == rec.PID && rec.UnixNano > s.at && int64(d.CPU) >= s.cpu {
-		c.counter("processors in use", rec.UnixNano, l, "thousandths", int64(1000*float64(int64(d.CPU)-s.cpu)/float64(rec.UnixNano-s.at)))
+	cpu := number(sysevent.SampleCPU)
+	if s := c.sampled; s.pid == rec.PID && rec.UnixNano > s.at && cpu >= s.cpu {
+		c.counter("processors in use", rec.UnixNano, l, "thousandths", int64(1000*float64(cpu-s.cpu)/float64(rec.UnixNano-s.at)))
 	}
-	c.sampled = sampled{rec.PID, rec.UnixNano, int64(d.CPU)}
+	c.sampled = sampled{rec.PID, rec.UnixNano, cpu}
 	return true
 }
 

@@ -22,6 +22,9 @@ const (
 	MapParent                        = 7       // of EventProcMap
 	TimeoutLimit, TimeoutSignal      = 0, 1    // of EventProcTimeout
 	HangProgram                      = 0       // of EventHangThread
+
+	// Of EventResSample.
+	SamplePart, SampleProcesses, SampleRSS, SampleCPU, SampleMemory = 1, 5, 8, 9, 12
 )
 
 // Ended are the members of EventProcExit that say how the process ended. The others say what it used.
@@ -140,18 +143,18 @@ var events = [posixtrace.EventUnnamed]Event{
 	}},
 	posixtrace.EventResSample: {size: 136, Members: []Member{
 		{Name: "sample", Key: " sample=", Type: Int, at: 0},
-		{Name: "part", Type: Int, at: 8},
+		SamplePart: {Name: "part", Type: Int, at: 8},
 		{Name: "full", Type: Bool, at: 4, bits: 1 << 0},
 		{Name: "more", Key: " more=", Type: Bool, at: 4, bits: 1 << 1},
 		{Name: "interval_ns", Type: Duration, at: 24},
-		{Name: "processes", Key: " processes=", Type: Int, at: 12},
+		SampleProcesses: {Name: "processes", Key: " processes=", Type: Int, at: 12},
 		{Name: "threads", Key: " threads=", Type: Int, at: 16},
 		{Name: "descriptors", Key: " descriptors=", Type: Int, at: 20},
-		{Name: "rss", Key: " rss=", Type: Size, at: 32},
-		{Name: "cpu_ns", Key: " cpu=", Type: Duration, at: 40},
+		SampleRSS: {Name: "rss", Key: " rss=", Type: Size, at: 32},
+		SampleCPU: {Name: "cpu_ns", Key: " cpu=", Type: Duration, at: 40},
 		{Name: "read_bytes", Key: " read=", Type: Size, at: 48},
 		{Name: "written_bytes", Key: " written=", Type: Size, at: 56},
-		{Name: "group_memory", Key: " memory=", Type: Size, Known: IfGroup, at: 64},
+		SampleMemory: {Name: "group_memory", Key: " memory=", Type: Size, Known: IfGroup, at: 64},
 		{Name: "group_peak", Key: " peak=", Type: Size, Known: IfGroup, at: 72},
 		{Name: "group_limit", Key: " limit=", Type: Size, Known: IfGroup, at: 80},
 		{Name: "oom_kills", Key: " oom_kills=", Type: Count, Known: IfGroup, at: 88},

@@ -230,7 +230,7 @@ _posixtrace_offset() {
 # The options of a command.
 _posixtrace_options() {
 	case $1 in
-	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --sample --sample= --foreground --drain= --live --live= --summary --report= --strict --color= -h --help -V --version' ;;
+	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --hang= --sample --sample= --foreground --drain= --live --live= --summary --why --report= --strict --color= -h --help -V --version' ;;
 	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds --stack -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
@@ -264,6 +264,7 @@ _posixtrace_kind() {
 	ptrace-run:-t | ptrace-run:--timeout | ptrace-run:--timeout=) echo 'any' ;;
 	ptrace-run:-k | ptrace-run:--kill-after | ptrace-run:--kill-after=) echo 'any' ;;
 	ptrace-run:-s | ptrace-run:--signal | ptrace-run:--signal=) echo 'signal' ;;
+	ptrace-run:--hang | ptrace-run:--hang=) echo 'any' ;;
 	ptrace-run:--sample=) echo 'any' ;;
 	ptrace-run:--drain | ptrace-run:--drain=) echo 'any' ;;
 	ptrace-run:--live=) echo 'file' ;;

@@ -267,6 +267,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -s N -l last -r -f -d 'how
 complete -c ptrace-run -n __posixtrace_before_operand -s t -l timeout -r -f -d 'end the command after DUR'
 complete -c ptrace-run -n __posixtrace_before_operand -s k -l kill-after -r -f -d 'kill the command if it still runs DUR later'
 complete -c ptrace-run -n __posixtrace_before_operand -s s -l signal -r -f -a '(kill -l | string split " ")' -d 'end the command with SIG (TERM)'
+complete -c ptrace-run -n __posixtrace_before_operand -l hang -r -f -d 'report what an idle command waits for, after DUR'
 complete -c ptrace-run -n __posixtrace_before_operand -l sample -f -d 'record what the processes use, each DUR (1s)'
 complete -c ptrace-run -n __posixtrace_before_operand -l foreground -d 'with -t: leave the command its terminal'
 complete -c ptrace-run -n __posixtrace_before_operand -l drain -r -f -d 'record background output after the end for DUR (2s)'

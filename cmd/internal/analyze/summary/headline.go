@@ -134,7 +134,11 @@ func (s *show) verdict(r *analysis.Run) []line {
 		return s.timeoutLines(r)
 	}
 	if r.OutOfMemory() {
-		return []line{{subject: r.Label(), after: ": killed by the OOM killer" + atPeak(r.Samples(), r.Start), failed: true}}
+		by := ": killed by the OOM killer"
+		if r.Samples().Last.OOMProcess == 0 { // the kernel's log could not be read
+			by = ": killed by KILL, probably by the OOM killer"
+		}
+		return []line{{subject: r.Label(), after: by + atPeak(r.Samples(), r.Start), failed: true}}
 	}
 	after := ": " + ending(&r.Command) + " after " + duration(r.Wall)
 	if r.State == analysis.Running {

@@ -24,7 +24,7 @@ var SizeOptions = []cli.Option{
 	{Long: "max-data-size", Arg: "SIZE", Help: "keep at most this much data of an event (4K)"},
 	{Long: "stream-full-policy", Arg: "POLICY", Choices: []string{"loop", "until-full", "flush"}, Help: "loop (default), until-full, flush (default with -o)"},
 	{Long: "log-size", Arg: "SIZE", Help: "size of the log, for loop and until-full", Needs: needsLog("log-size")},
-	{Long: "log-full-policy", Arg: "POLICY", Choices: []string{"append", "until-full", "loop"}, Help: "append, until-full, loop (append)", Needs: needsLog("log-full-policy")},
+	{Long: "log-full-policy", Arg: "HOW", Choices: []string{"append", "until-full", "loop"}, Help: "append, until-full, loop (append)", Needs: needsLog("log-full-policy")},
 }
 
 func needsLog(option string) cli.Need {

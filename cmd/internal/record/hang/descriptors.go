@@ -34,18 +34,30 @@ const (
 	forWriting = 0o200
 )
 
-// opened reports whether the descriptor is open for reading or for writing.
-func (d descriptor) opened(mode uint32) bool {
+// mode returns what the descriptor is open for, 0 if that cannot be seen.
+func (d descriptor) mode() uint32 {
 	var st unix.Stat_t
-	return unix.Lstat(d.path(), &st) == nil && st.Mode&mode != 0
+	if unix.Lstat(d.path(), &st) != nil {
+		return 0
+	}
+	return st.Mode & (forReading | forWriting)
 }
 
-// info returns the value of a field of fdinfo, "" if there is none.
-func (d descriptor) info(field string) string {
-	b, err := procfs.Read(d.pid, "fdinfo/"+strconv.Itoa(d.fd))
+// opened reports whether the descriptor is open for reading or for writing.
+func (d descriptor) opened(mode uint32) bool { return d.mode()&mode != 0 }
+
+// fdinfo reads what the kernel says of the descriptor.
+func (d descriptor) fdinfo() []byte {
+	b, err := whole(d.pid, "fdinfo/"+strconv.Itoa(d.fd))
 	if err != nil {
-		return ""
+		return nil
 	}
+	return b
+}
+
+// info returns the value of the first field of a name in fdinfo, "" if there is none.
+func (d descriptor) info(field string) string {
+	b := d.fdinfo()
 	_, rest, ok := bytes.Cut(append([]byte{'\n'}, b...), []byte("\n"+field+":"))
 	if !ok {
 		return ""
@@ -73,6 +85,7 @@ func (w *world) listDescriptors() {
 		dir, err := unix.Open(procfs.File(pid, "fd"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			w.hide("descriptors", err)
+			w.refused = w.refused || w.processes[pid].inTree && err != unix.ENOENT && err != unix.ESRCH
 			continue
 		}
 		numbers(procfs.File(pid, "fd"), func(fd int) {
@@ -90,21 +103,56 @@ type end struct {
 	on     []*thread // the threads of the holders
 	unseen bool      // something that cannot be seen may end the wait
 	known  bool      // text says it all: there are no holders
+	of     []end     // any of these, if it is more than one
+	count  int       // of the descriptors that of has
+}
+
+// add adds threads that can end the wait, each once.
+func (e *end) add(list []*thread) {
+	if len(e.on) == 0 {
+		e.on = list[:len(list):len(list)]
+		return
+	}
+	have := make(map[*thread]bool, len(e.on))
+	for _, t := range e.on {
+		have[t] = true
+	}
+	for _, t := range list {
+		if !have[t] {
+			have[t] = true
+			e.on = append(e.on, t)
+		}
+	}
+}
+
+// holding is what processes may have open: see holders.
+type holding struct {
+	key          string
+	mode         uint32
+	field, value string
 }
 
 // holders adds the threads of processes that have what key names open in a mode, with a value of a field of
-// fdinfo unless field is "".
+// fdinfo unless field is "". A process of the tree whose descriptors cannot be seen may have it, too.
 func (e *end) holders(w *world, key string, mode uint32, field, value string) {
 	w.listDescriptors()
-	for _, d := range w.open[key] {
-		if (mode == 0 || d.opened(mode)) && (field == "" || d.info(field) == value) {
-			for _, t := range w.load(w.processes[d.pid]) {
-				if !slices.Contains(e.on, t) {
-					e.on = append(e.on, t)
-				}
+	e.unseen = e.unseen || w.refused
+	what := holding{key, mode, field, value}
+	list, ok := w.held[what]
+	if !ok { // many threads may wait for the same
+		seen := map[int]bool{}
+		for _, d := range w.open[key] {
+			if !seen[d.pid] && (mode == 0 || d.opened(mode)) && (field == "" || d.info(field) == value) {
+				seen[d.pid] = true
+				list = append(list, w.load(w.processes[d.pid])...)
 			}
 		}
+		if w.held == nil {
+			w.held = map[holding][]*thread{}
+		}
+		w.held[what] = list
 	}
+	e.add(list)
 }
 
 // endOf finds the other end of a descriptor of the thread. mode is that of the wait: to read or to write.
@@ -123,6 +171,7 @@ func (t *thread) endOf(fd int, mode uint32) (e end) {
 			e.unseen = true
 		} else {
 			e.holders(t.w, link, 0, "eventfd-id", id)
+			e.unseen = e.unseen || len(e.on) == 0
 		}
 		return e
 	case link == "anon_inode:[pidfd]":
@@ -137,7 +186,7 @@ func (t *thread) endOf(fd int, mode uint32) (e end) {
 	case strings.Contains(link, "inotify"), strings.Contains(link, "fanotify"):
 		return end{text: "a change of files", unseen: true, known: true}
 	case link == "anon_inode:[eventpoll]":
-		return t.several(epollSet(d), forReading)
+		return t.several(epollSet(d))
 	}
 	var st unix.Stat_t
 	if unix.Stat(d.path(), &st) != nil {
@@ -152,45 +201,65 @@ func (t *thread) endOf(fd int, mode uint32) (e end) {
 	return end{unseen: true}
 }
 
-// pipe finds the other end of a pipe or FIFO.
+// pipe finds the other end of a pipe or FIFO. A poll may name modes for which the descriptor is not open, or
+// none: what it is open for counts.
 func (t *thread) pipe(d descriptor, link string, mode uint32) (e end) {
-	role, other := "the writer", uint32(forWriting)
-	if mode == forWriting {
+	open := d.mode()
+	if mode&open != 0 {
+		open &= mode
+	}
+	role, other := "the other end", uint32(0)
+	switch open {
+	case forReading:
+		role, other = "the writer", forWriting
+	case forWriting:
 		role, other = "the reader", forReading
 	}
 	e.text = role + " of " + link
-	if mode == forReading && t.jobServer(d) {
+	if open&forReading != 0 && t.jobServer(d) {
 		e.text = "a token of make's job server, " + link + ", from"
 	}
 	e.holders(t.w, link, other, "", "")
-	e.unseen = len(e.on) == 0
+	e.unseen = e.unseen || len(e.on) == 0
 	return e
 }
 
 // jobServer reports whether a descriptor is that of make's job server.
 func (t *thread) jobServer(d descriptor) bool {
-	b, err := procfs.Read(d.pid, "environ")
+	auth := t.p.makeAuth()
+	if path, ok := strings.CutPrefix(auth, "fifo:"); ok {
+		return d.link() == path
+	}
+	in, _, _ := strings.Cut(auth, ",")
+	return in == strconv.Itoa(d.fd)
+}
+
+// makeAuth returns what make's flags in the environment of a process say of the job server: "R,W" or
+// "fifo:PATH"; "" if there is none.
+func (p *process) makeAuth() string {
+	if p.auth != nil {
+		return *p.auth
+	}
+	p.auth = new(string)
+	b, err := whole(p.pid, "environ")
 	if err != nil {
-		return false
+		return ""
 	}
 	for v := range bytes.SplitSeq(b, []byte{0}) {
-		flags, ok := bytes.CutPrefix(v, []byte("MAKEFLAGS="))
-		if !ok {
+		flags, _ := bytes.CutPrefix(v, []byte("MAKEFLAGS="))
+		if len(flags) == len(v) {
 			continue
 		}
 		for _, f := range strings.Fields(string(flags)) {
 			for _, name := range []string{"--jobserver-auth=", "--jobserver-fds="} {
 				if auth, ok := strings.CutPrefix(f, name); ok {
-					if path, ok := strings.CutPrefix(auth, "fifo:"); ok {
-						return d.link() == path
-					}
-					in, _, _ := strings.Cut(auth, ",")
-					return in == strconv.Itoa(d.fd)
+					*p.auth = auth
 				}
 			}
 		}
+		break
 	}
-	return false
+	return *p.auth
 }
 
 // terminal finds the process that holds the other side of a terminal.
@@ -199,7 +268,7 @@ func (t *thread) terminal(d descriptor, link string, device uint64) (e end) {
 		n := d.info("tty-index")
 		e.text = "the program at the terminal /dev/pts/" + n + ","
 		e.holders(t.w, "/dev/pts/"+n, 0, "", "")
-		e.unseen = len(e.on) == 0
+		e.unseen = e.unseen || len(e.on) == 0
 		return e
 	}
 	name := link

@@ -10,81 +10,146 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 )
 
 // mostPolled bounds the descriptors of one call that are looked at.
 const mostPolled = 1024
 
-// epollSet returns the descriptors that an epoll descriptor watches, as they were when they were added.
-func epollSet(d descriptor) (fds []int) {
-	b, err := procfs.Read(d.pid, "fdinfo/"+strconv.Itoa(d.fd))
-	if err != nil {
-		return nil
+// watched is the descriptors that one call waits for, any of which ends the wait.
+type watched struct {
+	list []struct {
+		fd   int
+		mode uint32
 	}
+	cut bool // there are more, or perhaps
+}
+
+func (w *watched) add(fd int, mode uint32) {
+	if len(w.list) == mostPolled {
+		w.cut = true
+		return
+	}
+	w.list = append(w.list, struct {
+		fd   int
+		mode uint32
+	}{fd, mode})
+}
+
+// modeOf returns what a call waits for, by the events of poll(2) and epoll(7), which have the same bits.
+func modeOf(events uint32) (mode uint32) {
+	const (
+		readNormal, readBand, writeNormal, writeBand = 0x40, 0x80, 0x100, 0x200
+
+		in  = unix.POLLIN | unix.POLLPRI | unix.POLLRDHUP | readNormal | readBand
+		out = unix.POLLOUT | writeNormal | writeBand
+	)
+	if events&in != 0 {
+		mode |= forReading
+	}
+	if events&out != 0 {
+		mode |= forWriting
+	}
+	return mode
+}
+
+// epollSet returns the descriptors that an epoll descriptor watches, as they were when they were added.
+func epollSet(d descriptor) (w watched) {
+	const fired = 1 << 30 // EPOLLONESHOT alone: it is not watched until it is armed again
+	b := d.fdinfo()
+	w.cut = len(b) == 0 || len(b) == mostRead
 	for line := range strings.Lines(string(b)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] == "tfd:" && len(fds) < mostPolled {
-			if n, err := strconv.Atoi(f[1]); err == nil {
-				fds = append(fds, n)
-			}
+		f := strings.Fields(line)
+		if len(f) < 4 || f[0] != "tfd:" || f[2] != "events:" {
+			continue
+		}
+		fd, err := strconv.Atoi(f[1])
+		events, err2 := strconv.ParseUint(f[3], 16, 32)
+		if err != nil || err2 != nil {
+			w.cut = true
+		} else if events != fired {
+			w.add(fd, modeOf(uint32(events)))
 		}
 	}
-	return fds
+	return w
 }
 
 // pollSet returns the descriptors in an array of struct pollfd.
-func (t *thread) pollSet(at uint64, n uint64) (fds []int) {
+func (t *thread) pollSet(at uint64, n uint64) (w watched) {
 	const size = 8
-	for b := t.memory(at, int(min(n, mostPolled))*size); len(b) >= size; b = b[size:] {
+	b := t.memory(at, int(min(n, mostPolled))*size)
+	w.cut = uint64(len(b)) < n*size
+	for ; len(b) >= size; b = b[size:] {
 		if fd := int32(binary.NativeEndian.Uint32(b)); fd >= 0 {
-			fds = append(fds, int(fd))
+			w.add(int(fd), modeOf(uint32(binary.NativeEndian.Uint16(b[4:]))))
 		}
 	}
-	return fds
+	return w
 }
 
-// selectSet returns the descriptors in an fd_set.
-func (t *thread) selectSet(at uint64, n uint64) (fds []int) {
+// selectSet returns the descriptors in the three sets of a call of select(2).
+func (t *thread) selectSet(n uint64, sets ...uint64) (w watched) {
+	w.cut = n > mostPolled
 	n = min(n, mostPolled)
-	for i, c := range t.memory(at, int(n+63)/64*8) {
-		for bit := range 8 {
-			if fd := 8*i + bit; c>>bit&1 != 0 && fd < int(n) {
-				fds = append(fds, fd)
+	for i, at := range sets {
+		if at == 0 {
+			continue
+		}
+		mode := uint32(forReading)
+		if i == 1 {
+			mode = forWriting
+		}
+		size := int(n+63) / 64 * 8
+		b := t.memory(at, size)
+		w.cut = w.cut || len(b) < size
+		for i, c := range b {
+			for bit := range 8 {
+				if fd := 8*i + bit; c>>bit&1 != 0 && fd < int(n) {
+					w.add(fd, mode)
+				}
 			}
 		}
 	}
-	return fds
+	return w
 }
 
 // several finds the other ends of several descriptors, any of which ends the wait.
-func (t *thread) several(fds []int, mode uint32) (e end) {
-	var texts []string
-	for _, fd := range fds {
-		one := t.endOf(fd, mode)
-		if one.text != "" && !slices.Contains(texts, one.text) {
-			texts = append(texts, one.text)
-		}
+func (t *thread) several(w watched) (e end) {
+	have := map[*thread]bool{}
+	texts := map[string]bool{}
+	e.unseen = w.cut || len(w.list) == 0
+	for _, d := range w.list {
+		one := t.endOf(d.fd, d.mode)
 		e.unseen = e.unseen || one.unseen
-		e.known = one.known
+		if one.text != "" && !texts[one.text] {
+			texts[one.text] = true
+			e.of = append(e.of, one)
+		}
 		for _, o := range one.on {
-			if !slices.Contains(e.on, o) {
+			if !have[o] {
+				have[o] = true
 				e.on = append(e.on, o)
 			}
 		}
 	}
-	if len(texts) > 1 {
-		e.text = "one of " + strconv.Itoa(len(fds)) + " descriptors: " + texts[0]
-		e.known = e.known && len(texts) == 1
-	} else if len(texts) == 1 {
-		e.text = texts[0]
+	if e.count = len(w.list); len(e.of) > 0 {
+		e.text, e.known = e.of[0].text, e.of[0].known
 	}
-	if len(fds) == 0 {
-		e.unseen = true
+	if len(e.of) > 1 {
+		e.known = len(e.on) == 0
 	}
 	// The other end of a descriptor of its own may be for a handler of signals.
-	e.unseen = e.unseen || slices.Contains(e.on, t)
+	e.unseen = e.unseen || have[t]
 	return e
+}
+
+// choose makes the text of an end that is any of several that of which the thread can end the wait, nil for
+// any.
+func (e *end) choose(o *thread) {
+	if len(e.of) < 2 {
+		return
+	}
+	i := slices.IndexFunc(e.of, func(one end) bool { return o != nil && slices.Contains(one.on, o) })
+	e.text = "one of " + strconv.Itoa(e.count) + " descriptors: " + e.of[max(i, 0)].text
 }
 
 // interval reads a struct timespec or timeval; negative if it cannot be read.

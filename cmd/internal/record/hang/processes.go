@@ -4,6 +4,7 @@ package hang
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -26,7 +27,12 @@ type world struct {
 	open  map[string][]descriptor // by what they refer to, nil before the first use
 	peers map[int]int             // of Unix sockets, nil before the first use
 	locks []lock                  // of /proc/locks
-	read  bool                    // locks
+	tcp   map[string]*tcpTable    // by network namespace
+
+	held    map[holding][]*thread // what holders has found
+	refused bool                  // the descriptors of a process of the tree cannot be seen
+	read    bool                  // locks
+	holds   map[wait][]*thread    // what against has found
 
 	hidden map[string]int // what could not be seen, and how often
 }
@@ -51,6 +57,8 @@ type process struct {
 	state                          byte
 	children                       []*process
 	depth                          int
+	inTree                         bool
+	auth                           *string // see makeAuth
 
 	args    []string
 	threads []*thread
@@ -120,7 +128,7 @@ func (w *world) tree(roots []int) (list []*process) {
 		if p == nil || seen[p] || p.pid == os.Getpid() && depth > 0 {
 			return
 		}
-		seen[p], p.depth = true, depth
+		seen[p], p.depth, p.inTree = true, depth, true
 		list = append(list, p)
 		for _, c := range p.children {
 			add(c, depth+1)
@@ -182,6 +190,19 @@ func innerID(tid int) int {
 	}
 	n, _ := strconv.Atoi(f[len(f)-1])
 	return n
+}
+
+// mostRead bounds what is read of a file in /proc.
+const mostRead = 1 << 20
+
+// whole reads a file of a process in /proc that may be longer than procfs.Read reads.
+func whole(pid int, name string) ([]byte, error) {
+	f, err := os.Open(procfs.File(pid, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, mostRead))
 }
 
 // innerPID is the pid of a process in its own namespace.

@@ -28,21 +28,22 @@ func (t *thread) socket(fd int, link string) (e end) {
 			return end{text: "a peer of the Unix socket " + link[len("socket:"):], unseen: true, known: true}
 		}
 		e.holders(t.w, "socket:["+strconv.Itoa(peer)+"]", 0, "", "")
-		e.unseen = len(e.on) == 0
+		e.unseen = e.unseen || len(e.on) == 0
 		return e
 	}
-	local, remote, peer, listens := tcpPeer(t.PID, inode)
+	table := t.w.tcpTable(t.PID)
+	s, ok := table.sockets[inode]
 	switch {
-	case local == "":
+	case !ok:
 		return end{unseen: true}
-	case listens:
-		return end{text: "a connection to " + local, unseen: true, known: true}
+	case s.listens:
+		return end{text: "a connection to " + s.local, unseen: true, known: true}
 	}
-	e.text = "the peer of TCP " + local + "->" + remote
-	if peer != 0 {
+	e.text = "the peer of TCP " + s.local + "->" + s.remote
+	if peer := table.ends[addresses{s.remote, s.local}]; peer != 0 {
 		e.holders(t.w, "socket:["+strconv.Itoa(peer)+"]", 0, "", "")
 	}
-	e.unseen = len(e.on) == 0
+	e.unseen = e.unseen || len(e.on) == 0
 	return e
 }
 
@@ -104,12 +105,34 @@ func (w *world) unixPeers() {
 	}
 }
 
-// tcpPeer finds a TCP socket by its inode in the network of a process, and the inode of the other end of a
-// connection within that network. peer is 0 if there is none.
-func tcpPeer(pid, inode int) (local, remote string, peer int, listens bool) {
-	type row struct{ local, remote string }
-	ends := map[row]int{}
-	var ours row
+// addresses are those of a TCP socket.
+type addresses struct{ local, remote string }
+
+// tcpTable is the TCP sockets of a network namespace.
+type tcpTable struct {
+	sockets map[int]tcpSocket // by inode
+	ends    map[addresses]int // the inode of a socket; two of one machine have the addresses the other way round
+}
+
+type tcpSocket struct {
+	addresses
+	listens bool
+}
+
+// tcpTable reads the TCP sockets of the network of a process, once for each network.
+func (w *world) tcpTable(pid int) *tcpTable {
+	key, err := os.Readlink(procfs.File(pid, "ns/net"))
+	if err != nil {
+		key = strconv.Itoa(pid)
+	}
+	if t := w.tcp[key]; t != nil {
+		return t
+	}
+	t := &tcpTable{map[int]tcpSocket{}, map[addresses]int{}}
+	if w.tcp == nil {
+		w.tcp = map[string]*tcpTable{}
+	}
+	w.tcp[key] = t
 	for _, name := range []string{"net/tcp", "net/tcp6"} {
 		b, err := os.ReadFile(procfs.File(pid, name))
 		if err != nil {
@@ -120,22 +143,16 @@ func tcpPeer(pid, inode int) (local, remote string, peer int, listens bool) {
 			if len(f) < 10 {
 				continue
 			}
-			l, r := address(f[1]), address(f[2])
-			if l == "" || r == "" {
+			a := addresses{address(f[1]), address(f[2])}
+			n, _ := strconv.Atoi(f[9])
+			if a.local == "" || a.remote == "" || n == 0 { // of 0 no process has the socket any more
 				continue
 			}
-			n, _ := strconv.Atoi(f[9])
-			if n == inode {
-				ours, listens = row{l, r}, f[3] == "0A"
-			} else if n != 0 {
-				ends[row{l, r}] = n
-			}
+			t.sockets[n] = tcpSocket{a, f[3] == "0A"}
+			t.ends[a] = n
 		}
 	}
-	if ours.local == "" {
-		return "", "", 0, false
-	}
-	return ours.local, ours.remote, ends[row{ours.remote, ours.local}], listens
+	return t
 }
 
 // address reads an address as /proc/net/tcp shows it: words in hexadecimal, in the byte order of the

@@ -31,7 +31,8 @@ type thread struct {
 	on         []*thread
 	apart      bool // on has threads of which it is not known that they can end the wait
 	live       bool
-	rank       int // in stuck.go
+	rank       int  // in stuck.go
+	inner      *int // see innerTID
 }
 
 // load looks at the threads of a process for the first time, once.

@@ -76,17 +76,18 @@ func (t *thread) stopped() {
 
 // waitsFor notes what the thread waits for.
 func (t *thread) waitsFor(e end) {
-	t.For, t.on = e.text, append(t.on, e.on...)
+	t.on = e.on
 	t.live = t.live || e.unseen
 	if e.known || len(e.on) == 0 {
-		switch {
-		case len(e.on) == 0 && !e.known && e.text != "":
+		e.choose(nil)
+		t.For = e.text
+		if len(e.on) == 0 && !e.known && e.text != "" {
 			t.For = strings.TrimRight(e.text, ",:") + ", which no process has that can be seen"
-		case len(e.on) == 0 || t.apart:
 		}
 		return
 	}
 	o := t.prefer()
+	e.choose(o)
 	processes := map[int]bool{}
 	for _, x := range t.on {
 		processes[x.PID] = true
@@ -95,7 +96,11 @@ func (t *thread) waitsFor(e end) {
 	by := o.label()
 	if o.PID == t.PID && len(processes) == 1 {
 		by = "its own process"
-		if len(t.on) == 1 {
+		switch {
+		case len(t.on) > 1:
+		case o == t:
+			by = "itself"
+		default:
 			by = "its own thread " + strconv.Itoa(o.TID)
 		}
 	}
@@ -177,20 +182,15 @@ func (t *thread) end() end {
 				limit = t.interval(t.args[2], 1)
 			}
 		}
-		return t.limited(t.several(t.pollSet(t.args[0], t.args[1]), forReading), limit >= 0)
+		return t.limited(t.several(t.pollSet(t.args[0], t.args[1])), limit >= 0)
 	case "select", "pselect6":
-		fds := t.selectSet(t.args[1], t.args[0])
-		e := t.several(fds, forReading)
-		if len(fds) == 0 {
-			e = t.several(t.selectSet(t.args[2], t.args[0]), forWriting)
-		}
-		return t.limited(e, t.args[4] != 0)
+		return t.limited(t.several(t.selectSet(t.args[0], t.args[1:4]...)), t.args[4] != 0)
 	case "epoll_wait", "epoll_pwait", "epoll_pwait2":
 		limit := int32(t.args[3]) >= 0
 		if name == "epoll_pwait2" {
 			limit = t.args[3] != 0
 		}
-		return t.limited(t.several(epollSet(descriptor{t.PID, fd}), forReading), limit)
+		return t.limited(t.several(epollSet(descriptor{t.PID, fd})), limit)
 	case "futex":
 		return t.futex()
 	}
@@ -236,18 +236,32 @@ func (t *thread) ends(list []*process, text string) (e end) {
 
 // children is a wait for children. The number in the call is one of the namespace of the process.
 func (t *thread) children(name string) end {
-	id := int(int32(t.args[0]))
+	id := int(int32(t.args[0])) // as of waitpid(2): 0 and less than -1 are process groups
 	if name == "waitid" {
-		switch t.args[0] {
+		switch n := int(int32(t.args[1])); t.args[0] {
 		case unix.P_PID:
-			id = int(int32(t.args[1]))
+			id = n
 		case unix.P_PIDFD:
-			return t.endOf(int(int32(t.args[1])), forReading)
+			return t.endOf(n, forReading)
+		case unix.P_PGID:
+			id = -n
 		default:
 			id = -1
 		}
 	}
 	list := t.p.children
+	if id == 0 || id < -1 {
+		group := t.p.group
+		if id != 0 {
+			group = -id
+		}
+		if id != 0 && t.p.innerPID() != t.PID { // a group of another namespace
+			e := t.ends(list, "the end of")
+			e.unseen = true
+			return e
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(c *process) bool { return c.group != group })
+	}
 	if id > 0 {
 		list = slices.DeleteFunc(slices.Clone(list), func(c *process) bool {
 			return c.pid != id && c.innerPID() != id || t.p.innerPID() != t.PID && c.innerPID() != id

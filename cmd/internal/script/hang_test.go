@@ -21,8 +21,8 @@ var hangs = []struct {
 }{
 	{"the writer is a background child", `(sleep 1000 & echo) | cat`,
 		`cat (pid #) waits*in read(0<pipe:[#]>*for the writer of pipe:[#], sleep 1000 (pid #)`, ``},
-	{"nobody reads", `yes | sleep 1000`, `yes (pid #) waits*in write(1<pipe:[#]>*for the reader of pipe:[#], sleep 1000 (pid #)`, ``},
-	{"nobody reads or ends", `exec 9>l; flock 9; yes | flock l true`,
+	{"no reader", `yes | sleep 1000`, `yes (pid #) waits*in write(1<pipe:[#]>*for the reader of pipe:[#], sleep 1000 (pid #)`, ``},
+	{"no reader, and no end", `exec 9>l; flock 9; yes | flock l true`,
 		`deadlock: *`, `yes (pid #) waits*for the reader of pipe:[#], flock l true (pid #)`},
 	{"a lock inherited", `exec 9>l; flock 9; flock l true`,
 		`deadlock: flock l true (pid #)*for the lock of */l, which is held by sh -c *`, `deadlock: sh*wait4*for the end of flock l true (pid #)`},

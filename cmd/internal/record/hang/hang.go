@@ -6,11 +6,11 @@
 //
 // Look looks at each thread twice (threads.go), so that it can tell a thread that waits from one that works.
 // For each that waits, wait.go finds by the system call what it waits for: by descriptor (descriptors.go,
-// sockets.go), several of them (poll.go), a lock (locks.go), or a futex (futex.go). The threads that hold the
-// other end are looked at, too, within the tree or not. stuck.go then finds the threads that no other thread
-// can wake: a thread is live if it runs, or its wait has a limit, or something that cannot be seen may end
-// it, or if any thread that can end its wait is live. All others are stuck. Those of them that wait for
-// themselves are in a deadlock.
+// sockets.go), several of them (poll.go), a lock (locks.go), or a futex (futex.go); busy.go finds where one that
+// is busy spends its time. The threads that hold the other end are looked at, too, within the tree or not.
+// stuck.go then finds the threads that no other thread can wake: a thread is live if it runs, or its wait has a
+// limit, or something that cannot be seen may end it, or if any thread that can end its wait is live. All
+// others are stuck. Those of them that wait for themselves are in a deadlock.
 //
 // Whatever /proc says is untrusted, and true at one moment: processes end meanwhile.
 package hang
@@ -90,6 +90,7 @@ func Look(roots []int, o Options) *Report {
 		time.Sleep(o.Pause)
 		w.again(n, time.Since(begin))
 	}
+	w.places()
 	w.settle()
 	return w.report(tree)
 }

@@ -130,22 +130,28 @@ func lastRan(tid string) float64 {
 	return f / 1000
 }
 
-// most is the longest time that a thread can have waited by the scheduler's clock: what is longer is the time
-// of a thread that the kernel has moved.
+// since finds how long the thread has been in its call: by its tracer, if it has one of ours, or about, by the
+// scheduler's clock.
 func (t *thread) since() {
 	if at, ok := tracer.Entered(t.TID, t.seen.Call); ok && t.seen.InCall {
 		t.Since, t.Exact = max(time.Since(at), 0), true
 		return
 	}
-	at := lastRan(strconv.Itoa(t.TID))
-	if at <= 0 || t.w.now <= 0 {
-		return
+	t.Since = elapsed(lastRan(strconv.Itoa(t.TID)), t.w.now, t.age())
+}
+
+// elapsed returns the time from one value of the scheduler's clock to another, negative if it is not known:
+// the clock of a thread that the kernel has moved is 0 or jumps, and no thread waits longer than its age,
+// which is 0 if it is unknown. Each processor has a clock of its own.
+func elapsed(at, now float64, age time.Duration) time.Duration {
+	if at <= 0 || now <= 0 {
+		return -1
 	}
-	d := time.Duration((t.w.now - at) * 1e9)
-	if age := t.age(); d < 0 || age > 0 && d > age+time.Second {
-		return
+	d := time.Duration((now - at) * 1e9)
+	if d < 0 || age > 0 && d > age+time.Second {
+		return -1
 	}
-	t.Since = d
+	return d
 }
 
 // age returns how long ago the thread started, 0 if that is unknown.

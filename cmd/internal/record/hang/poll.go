@@ -77,7 +77,7 @@ func epollSet(d descriptor) (w watched) {
 func (t *thread) pollSet(at uint64, n uint64) (w watched) {
 	const size = 8
 	b := t.memory(at, int(min(n, mostPolled))*size)
-	w.cut = uint64(len(b)) < n*size
+	w.cut = n > mostPolled || len(b) < int(n)*size
 	for ; len(b) >= size; b = b[size:] {
 		if fd := int32(binary.NativeEndian.Uint32(b)); fd >= 0 {
 			w.add(int(fd), modeOf(uint32(binary.NativeEndian.Uint16(b[4:]))))

@@ -136,6 +136,13 @@ func (t *thread) several(w watched) (e end) {
 	}
 	if len(e.of) > 1 {
 		e.known = len(e.on) == 0
+		// One that its own process can end is a wake-up call of its threads: another says more.
+		own := func(o *thread) bool { return o.PID == t.PID }
+		other := slices.IndexFunc(e.of, func(one end) bool { return !slices.ContainsFunc(one.on, own) })
+		if other >= 0 && !slices.ContainsFunc(e.on, func(o *thread) bool { return !own(o) }) {
+			e.of[0], e.of[other] = e.of[other], e.of[0]
+			e.text, e.known = e.of[0].text, true
+		}
 	}
 	// The other end of a descriptor of its own may be for a handler of signals.
 	e.unseen = e.unseen || have[t]

@@ -44,20 +44,49 @@ func (r *Report) culprit() *Thread {
 	if cycle != nil {
 		return cycle
 	}
-	t, seen := &r.Threads[0], map[*Thread]bool{}
+	t, seen := r.speaker(&r.Threads[0]), map[*Thread]bool{}
 	for t.ForTID != 0 && !seen[t] {
 		seen[t] = true
 		i := slices.IndexFunc(r.Threads, func(o Thread) bool { return o.TID == t.ForTID })
-		if i < 0 || seen[&r.Threads[i]] {
+		if i < 0 {
 			break
 		}
-		next := &r.Threads[i]
+		next := r.speaker(&r.Threads[i])
+		if seen[next] {
+			break
+		}
 		if !t.waitsForEnd() && next.Kind != Busy && (next.Kind != Waits || next.ForTID == 0) {
 			break
 		}
 		t = next
 	}
 	return t
+}
+
+// speaker returns the thread of the process of t that says more than t does, of which is known only that it
+// waits for other threads: one that is busy, that waits for the end of a process, or for another process.
+func (r *Report) speaker(t *Thread) *Thread {
+	if t.Kind != Waits || t.ForTID != 0 && t.ForTID != t.TID {
+		return t
+	}
+	best, most := t, 0
+	for i := range r.Threads {
+		o, says := &r.Threads[i], 0
+		switch {
+		case o.PID != t.PID:
+		case o.Kind == Busy:
+			says = 3
+		case o.ForTID == 0 || o.ForPID == o.PID:
+		case o.waitsForEnd():
+			says = 2
+		default:
+			says = 1
+		}
+		if says > most {
+			best, most = o, says
+		}
+	}
+	return best
 }
 
 // waitsForEnd reports whether the thread waits for the end of a process: that process says more.

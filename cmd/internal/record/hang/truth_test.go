@@ -139,6 +139,10 @@ os.waitpid(-g, 0)`,
 			"FUTEX_WAIT_PRIVATE, 2147", "whose owner is recorded nowhere", "mutex"},
 		{"no lock of the C library to read", `imitate(3, 0, 0, 0, os.getpid())`,
 			"FUTEX_WAIT_PRIVATE, 3, NULL", "whose owner is recorded nowhere", "lock"},
+		{"a poll of its own wake-up call, and of connections", `
+s = socket.create_server(("127.0.0.1", 0)); e = os.eventfd(0)
+q = select.epoll(); q.register(e, select.EPOLLIN); q.register(s, select.EPOLLIN); q.poll()`,
+			"epoll_", "one of 2 descriptors: a connection to 127.0.0.1:", "eventfd"},
 		{"a mutex", `
 m = (ctypes.c_uint32 * 10)(); libc.pthread_mutex_lock(m)
 threading.Thread(target=libc.pthread_mutex_lock, args=(m,)).start()
@@ -187,6 +191,39 @@ fcntl.lockf(os.open("l", os.O_RDWR), fcntl.LOCK_SH, 30, 0)`,
 				last = string(r.AppendText(nil, 20))
 			}
 			t.Errorf("no thread waits in %s for %q without %q:\n%s", tt.call, tt.want, tt.never, last)
+		})
+	}
+}
+
+// The first line follows the waits from any thread of the first process, not only from its first.
+func TestHeadline(t *testing.T) {
+	for _, tt := range []struct{ name, code, want string }{
+		{"another thread waits for a child", `
+pid = keeps(1111); l = threading.Lock(); l.acquire()
+threading.Thread(target=os.waitpid, args=(pid, 0)).start()
+l.acquire()`, "sleep 1111 (pid "},
+		{"another thread waits for a process", `
+r, w = os.pipe(); keeps(1111, w); os.close(w); l = threading.Lock(); l.acquire()
+threading.Thread(target=os.read, args=(r, 1)).start()
+l.acquire()`, "python3 -c"},
+		{"a child's other thread waits for its child", `
+if os.fork(): os.wait()
+pid = keeps(1111); l = threading.Lock(); l.acquire()
+threading.Thread(target=os.waitpid, args=(pid, 0)).start()
+l.acquire()`, "sleep 1111 (pid "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := start(t, tt.code)
+			last := ""
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				r := hang.Look([]int{cmd.Process.Pid}, hang.Options{Pause: 20 * time.Millisecond})
+				if h := r.Headline(); strings.HasPrefix(h, tt.want) && (strings.HasPrefix(h, "sleep") || strings.Contains(h, "sleep 1111 (pid ")) {
+					return
+				}
+				last = string(r.AppendText(nil, 20))
+			}
+			t.Errorf("the first line does not begin with %q:\n%s", tt.want, last)
 		})
 	}
 }

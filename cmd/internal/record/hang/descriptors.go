@@ -95,6 +95,7 @@ func (w *world) listDescriptors() {
 		})
 		unix.Close(dir)
 	}
+	w.refused = w.refused || w.grown()
 }
 
 // end is the other end of a descriptor: what can end the wait for it.

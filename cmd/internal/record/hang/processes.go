@@ -140,6 +140,26 @@ func (w *world) tree(roots []int) (list []*process) {
 	return list
 }
 
+// grown reports whether the tree has a process that is not listed, as it began meanwhile. It may have the
+// descriptors of a process that has closed them, or has ended, since.
+func (w *world) grown() (yes bool) {
+	of := map[int]bool{} // processes of the tree that are not listed
+	w.hide("/proc", numbers("/proc", func(pid int) {
+		if w.processes[pid] != nil {
+			return
+		}
+		f := procfs.StatFields(pid)
+		if len(f) < 2 || f[0] == "Z" {
+			return
+		}
+		parent, _ := strconv.Atoi(f[1])
+		if p := w.processes[parent]; p != nil && p.inTree || of[parent] {
+			of[pid], yes = true, true
+		}
+	}))
+	return yes
+}
+
 // arguments returns the command line of a process.
 func (p *process) arguments() []string {
 	if p.args == nil {

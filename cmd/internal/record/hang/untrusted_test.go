@@ -94,3 +94,24 @@ func TestLookAmongTheShortLived(t *testing.T) {
 	cmd.Process.Kill()
 	cmd.Wait()
 }
+
+// A process that begins after the list of processes may hold what others wait for: nothing is known of it.
+func TestProcessesThatBeginMeanwhile(t *testing.T) {
+	for _, begins := range []bool{false, true} {
+		w := newWorld()
+		w.listProcesses()
+		w.tree([]int{os.Getpid()})
+		if begins {
+			cmd := exec.Command("sleep", "1000")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()
+			defer cmd.Process.Kill()
+		}
+		w.listDescriptors()
+		if w.refused != begins {
+			t.Errorf("a process begins: %v; a holder may be unseen: %v", begins, w.refused)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func TestCost(t *testing.T) {
 	defer s.Close()
 	best := time.Hour
 	bytes := 0
-	for range 40 {
+	for end, i := time.Now().Add(20*time.Second), 0; i < 40 || best > 5*time.Millisecond && time.Now().Before(end); i++ { // other processes take the caches
 		before := cost()
 		list := s.Sample()
 		best = min(best, cost()-before)

@@ -32,7 +32,7 @@ type Run struct {
 	Lines       map[string][]uint64
 	Curves      map[string][]uint64
 	Usage       map[string][]uint64 // time; by the name of a program, memory and processors
-	Text        []string // of the lines
+	Text        []string            // of the lines
 	Gap         int
 	End         int64 // of the command that wrote the last line, -1 if that is unknown
 	Missing     [][3]uint64

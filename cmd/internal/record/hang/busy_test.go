@@ -22,8 +22,11 @@ import (
 //go:noinline
 func burn() {
 	for {
+		burned++
 	}
 }
+
+var burned int
 
 // burnSize bounds the instructions of burn.
 const burnSize = 32

@@ -448,8 +448,12 @@ func (a *answer) silence(t *analysis.Timeout, source int) {
 	}
 }
 
-// memory says what one process used at most.
+// memory says what the commands used at most, if they were sampled, and what one process did.
 func (a *answer) memory() {
+	runs := a.Runs()
+	for _, l := range append(a.show.outOfMemory(runs), a.show.resources(runs)...) {
+		a.add(keyMemory, l)
+	}
 	what := ", the largest process"
 	for _, r := range a.Runs() {
 		if r.State == analysis.Ended {

@@ -19,7 +19,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace/tool"
 )
 
+// The race detector would add calls to it.
+//
 //go:noinline
+//go:norace
 func burn() {
 	for {
 		burned++

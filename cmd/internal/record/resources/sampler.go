@@ -81,7 +81,7 @@ func (s *Sampler) Sample() [][]byte {
 
 // adapt makes the interval longer if samples cost more than their share, and shorter again if they do not.
 func (s *Sampler) adapt(used time.Duration) {
-	part := time.Duration(share)
+	part := share
 	if s.asked < time.Second {
 		part = shareShort
 	}
@@ -89,7 +89,7 @@ func (s *Sampler) adapt(used time.Duration) {
 		s.spent = used
 	}
 	s.spent += (used - s.spent) / 4
-	s.interval = max((s.spent * part).Round(time.Millisecond), s.asked)
+	s.interval = max((s.spent * time.Duration(part)).Round(time.Millisecond), s.asked)
 }
 
 // conceal replaces the names of programs.

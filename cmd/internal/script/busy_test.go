@@ -146,12 +146,18 @@ func TestStarvedRun(t *testing.T) {
 	if !busyLine.MatchString(text) || !regexp.MustCompile(`(?m)^command +wall +self +cpu +wait +memory +status$`).MatchString(text) {
 		t.Errorf("summary: %s", text)
 	}
-	// One that is ended with its child, which has waited, has waited, too.
-	stop := d.beside(5)
-	limited, _ := d.record("limited.trace", "-t", "1", "-e", "proc", "sh", "-c", d.program+" work 20000; :")
-	stop()
-	if limited.Waited < .3 {
-		t.Errorf("a run with a time limit: %+v", limited)
+	// One that is ended with its child, which has waited, has waited, too. A child that gets no processor for a
+	// second after the signal does not count.
+	for attempt := 1; ; attempt++ {
+		stop := d.beside(5)
+		limited, _ := d.record("limited.trace", "-t", "1", "-e", "proc", "sh", "-c", d.program+" work 20000; :")
+		stop()
+		if limited.Waited >= .3 {
+			break
+		}
+		if attempt == attempts {
+			t.Fatalf("a run with a time limit: %+v", limited)
+		}
 	}
 	// A command that sleeps hardly waits, unless the machine is as busy as that; the line says which.
 	calm, _ := d.record("again.trace", "-e", "proc", "sleep", "0.5")

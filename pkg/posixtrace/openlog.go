@@ -17,6 +17,9 @@ import (
 type logLook struct {
 	f   *os.File
 	log *tracelog.Reader // nil before the first look
+	// leave says that an orphan is left alone: this process is completing its log, and asks for the events of
+	// the spool (recordLastEvents).
+	leave bool
 }
 
 // look reads the log's blocks, or those that were added since the last look.
@@ -49,14 +52,17 @@ func (k *logLook) reader(r *Reader) *Reader {
 // openFile opens the log in a regular file, and its stream if that is active. l is the log as an
 // earlier call has read it, or nil.
 func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
-	k := &logLook{f: f, log: l}
+	return (&logLook{f: f, log: l}).open()
+}
+
+func (k *logLook) open() (*Reader, error) {
 	if err := k.look(); err != nil {
 		return nil, err
 	}
 	if state, _ := k.log.State(); state == tracelog.Finished {
 		return k.reader(&Reader{}), nil
 	}
-	c := streamOf(k.log.Super(), f)
+	c := streamOf(k.log.Super(), k.f)
 	if c == nil {
 		// The stream may have been shut down since the look at its log.
 		if err := k.look(); err != nil {
@@ -77,7 +83,10 @@ func openFile(f *os.File, l *tracelog.Reader) (*Reader, error) {
 // stream holds events that the log lacks.
 func (k *logLook) withStream(c *conn.Conn) (*Reader, error) {
 	live := true
-	if c.Orphaned() || c.Dead() {
+	switch orphan := c.Orphaned(); {
+	case orphan && k.leave:
+		live = false
+	case orphan || c.Dead():
 		// The owner died, and this process completes the log. If it cannot write the log, the reader
 		// takes the rest from the stream.
 		if completeOrphan(c, false) == nil || c.Dead() {
@@ -170,7 +179,7 @@ func (s *Stream) Reader() (*Reader, error) {
 	if s.c.Mem.HasLog {
 		if f, err := openRegular(s.c.Mem.LogPath); err == nil {
 			if st, e := sys.Fstat(f); e == nil && st.Regular() && st.Dev == s.c.Mem.LogDev && st.Ino == s.c.Mem.LogIno {
-				r, err := openFile(f, nil)
+				r, err := (&logLook{f: f, leave: s.orphan}).open()
 				// The file of a log that is held back still has its earlier contents.
 				if err == nil && r.log.Super().ID == s.c.Mem.ID {
 					r.f = f

@@ -225,6 +225,7 @@ func recordLastEvents(c *conn.Conn) {
 	}
 	c.Lent = true
 	s := newStream(c)
+	s.orphan = true
 	(*f)(s, c.Mem.OwnClock().Nanos(c.Mem.LastLife()))
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,11 +2,13 @@ package posixtrace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -175,5 +177,47 @@ func TestCloseBesideShutdownOfCutStream(t *testing.T) {
 			}
 		}
 		log.Close()
+	}
+}
+
+// What tool.BeforeShutdown calls for a stream of a dead owner may read the stream: that does not complete the
+// log a second time, in the middle of its completion.
+func TestLastEventsReadTheStream(t *testing.T) {
+	defer beforeShutdown.Store(beforeShutdown.Load())
+	path := filepath.Join(t.TempDir(), "log")
+	owner := tracetest.Start(t, "midowner", strconv.Itoa(os.Getpid()), path, strconv.Itoa(int(PolicyFlush)))
+	owner.Line()
+	Event(EventUnnamed, []byte("before"))
+	calls := 0
+	last := func(s *Stream, ended int64) {
+		if calls++; calls > 1 {
+			t.Error("called again")
+			return
+		}
+		r, err := s.Reader()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer r.Close()
+		if list, err := collectAll(r.All()); err != nil || fmt.Sprint(list) != "[posix_trace_unnamed_userevent before]" {
+			t.Errorf("read %q, %v", list, err)
+		}
+		rec, err := s.Recorder()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		rec.Record(EventInfo{ID: EventUnnamed, PID: os.Getpid()}, []byte("last"))
+		rec.Close()
+	}
+	beforeShutdown.Store(&last)
+	owner.Cmd.Process.Kill()
+	owner.Cmd.Wait()
+	if _, err := List(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(unnamed(t, path)); got != "[before last]" || calls != 1 {
+		t.Errorf("the log has %s after %d calls", got, calls)
 	}
 }

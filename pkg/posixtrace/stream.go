@@ -25,6 +25,7 @@ type Stream struct {
 	ctl    *conn.Attachment // the writer of control calls
 	closed chan struct{}
 	passed bool // the owner of the log goes on with another Stream
+	orphan bool // its owner is dead, and this process completes its log
 
 	// A call that needs the names alone does not wait for a control call. Held within mu.
 	naming sync.Mutex

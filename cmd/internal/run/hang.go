@@ -80,7 +80,7 @@ func (s *session) hangData(r *hang.Report, cause posixtrace.HangCause, sig sysca
 	for i := range r.Threads {
 		t := &r.Threads[i]
 		d := posixtrace.HangData{
-			Program: t.Program, Args: t.Args, State: t.State, Kind: hangKinds[t.Kind], Call: t.Call, Wait: t.Wait, Since: t.Since, Exact: t.Exact,
+			Program: t.Program, Args: t.Args, State: t.State, Kind: t.Kind, Call: t.Call, Wait: t.Wait, Since: t.Since, Exact: t.Exact,
 			For: t.For, ForPID: t.ForPID, ForTID: t.ForTID, Stuck: t.Stuck, Cycle: t.Cycle, Stack: t.Stack, Note: t.Note,
 			Cause: cause, Signal: int(sig), Report: number,
 		}
@@ -96,11 +96,6 @@ func (s *session) hangData(r *hang.Report, cause posixtrace.HangCause, sig sysca
 		s.redacted.Add(f.Count)
 	}
 	return list
-}
-
-var hangKinds = [...]posixtrace.HangKind{
-	hang.Waits: posixtrace.HangWaits, hang.Sleeps: posixtrace.HangSleeps, hang.Busy: posixtrace.HangBusy,
-	hang.Runs: posixtrace.HangRuns, hang.Stopped: posixtrace.HangStopped, hang.Zombie: posixtrace.HangZombie,
 }
 
 // recordHang records an event for each thread.

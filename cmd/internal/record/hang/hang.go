@@ -15,23 +15,23 @@
 // Whatever /proc says is untrusted, and true at one moment: processes end meanwhile.
 package hang
 
-import "time"
+import (
+	"time"
 
-// A Kind is what a thread does.
-type Kind uint8
-
-const (
-	Waits   Kind = iota // for something
-	Sleeps              // for a time
-	Busy                // used a processor between the looks
-	Runs                // ran between the looks, but hardly used a processor
-	Stopped             // by a signal, or a tracer
-	Zombie              // has ended, and its parent has not waited for it
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-var kindNames = [...]string{"waits", "sleeps", "busy", "runs", "stopped", "zombie"}
+// A Kind is what a thread does.
+type Kind = posixtrace.HangKind
 
-func (k Kind) String() string { return kindNames[k] }
+const (
+	Waits   = posixtrace.HangWaits
+	Sleeps  = posixtrace.HangSleeps
+	Busy    = posixtrace.HangBusy
+	Runs    = posixtrace.HangRuns
+	Stopped = posixtrace.HangStopped
+	Zombie  = posixtrace.HangZombie
+)
 
 // Thread is what a thread did. Its texts are untrusted.
 type Thread struct {

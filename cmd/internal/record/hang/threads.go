@@ -37,10 +37,10 @@ type thread struct {
 
 // load looks at the threads of a process for the first time, once.
 func (w *world) load(p *process) []*thread {
-	if p == nil || p.loaded {
-		if p == nil {
-			return nil
-		}
+	if p == nil {
+		return nil
+	}
+	if p.loaded {
 		return p.threads
 	}
 	p.loaded = true
@@ -89,7 +89,7 @@ func schedstat(tid int) (ran, turns uint64) {
 
 // again looks a second time at the threads of order from the nth on, d after the first look.
 func (w *world) again(n int, d time.Duration) {
-	w.now = lastRan("self")
+	w.now = lastRan(unix.Gettid())
 	for _, t := range w.order[n:] {
 		ran, turns := schedstat(t.TID)
 		if turns == 0 && ran == 0 && t.ran > 0 {
@@ -114,14 +114,9 @@ func (w *world) again(n int, d time.Duration) {
 
 // lastRan returns the scheduler's clock, in seconds, when a thread began to run last. It is 0 if that is not
 // known: the kernel clears it when the thread moves to another processor.
-func lastRan(tid string) float64 {
-	n, _ := strconv.Atoi(tid)
-	var b []byte
-	var err error
-	if tid == "self" {
-		n = unix.Gettid()
-	}
-	if b, err = procfs.Read(n, "sched"); err != nil {
+func lastRan(tid int) float64 {
+	b, err := procfs.Read(tid, "sched")
+	if err != nil {
 		return 0
 	}
 	_, rest, _ := bytes.Cut(b, []byte("se.exec_start"))
@@ -137,7 +132,7 @@ func (t *thread) since() {
 		t.Since, t.Exact = max(time.Since(at), 0), true
 		return
 	}
-	t.Since = elapsed(lastRan(strconv.Itoa(t.TID)), t.w.now, t.age())
+	t.Since = elapsed(lastRan(t.TID), t.w.now, t.age())
 }
 
 // elapsed returns the time from one value of the scheduler's clock to another, negative if it is not known:

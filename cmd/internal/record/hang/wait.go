@@ -108,8 +108,10 @@ func (t *thread) waitsFor(e end) {
 		by += " or " + strconv.Itoa(n-1) + " more"
 	}
 	sep := ", "
-	if last := e.text[len(e.text)-1]; last == ',' || last == ':' || strings.HasSuffix(e.text, " by") || strings.HasSuffix(e.text, " of") || strings.HasSuffix(e.text, " from") {
-		sep = " "
+	for _, end := range [...]string{",", ":", " by", " of", " from"} {
+		if strings.HasSuffix(e.text, end) {
+			sep = " "
+		}
 	}
 	t.For = e.text + sep + by
 }

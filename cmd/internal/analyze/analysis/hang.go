@@ -99,10 +99,14 @@ func (h *Hang) Culprit() *HangThread {
 	if h == nil || len(h.Threads) == 0 {
 		return nil
 	}
+	var cycle *HangThread
 	for i := range h.Threads {
-		if h.Threads[i].Cycle {
-			return &h.Threads[i]
+		if t := &h.Threads[i]; t.Cycle && (cycle == nil || waitsForEnd(cycle) && !waitsForEnd(t)) {
+			cycle = t
 		}
+	}
+	if cycle != nil {
+		return cycle
 	}
 	at := h.speaker(h.Threads[0].PID, 0)
 	seen := map[*HangThread]bool{}

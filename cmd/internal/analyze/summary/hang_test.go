@@ -70,6 +70,9 @@ func TestHungLine(t *testing.T) {
 		{[]hungThread{shell, {2, 0, "a", data{Call: "futex(0x1, 2)", Since: -1}}, {2, 4, "a", data{Kind: posixtrace.HangBusy}}}, "; then: a used a processor"},
 		{[]hungThread{shell, {2, 0, "a", data{Call: "flock(3)", Since: -1, For: "b (pid 3)", ForPID: 3, Stuck: true, Cycle: true}},
 			{3, 0, "b", data{Call: "flock(4)", ForPID: 2, Stuck: true, Cycle: true}}}, "; then: deadlock: a waited in flock(3) for b (pid 3), and that for itself"},
+		// Of a deadlock, a wait for the end of a child says less than what the child waits for.
+		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "wait4(2)", Since: -1, For: "the end of a (pid 2)", ForPID: 2, Stuck: true, Cycle: true}},
+			{2, 0, "a", data{Call: "flock(3)", Since: -1, For: "sh (pid 1)", ForPID: 1, Stuck: true, Cycle: true}}}, "; then: deadlock: a waited in flock(3) for sh (pid 1), and that for itself"},
 		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "read(0)", Since: -1, Stuck: true}}}, "; then: waited in read(0), which nothing visible can end"},
 		{[]hungThread{shell, {2, 0, "a", data{Kind: posixtrace.HangStopped, For: "by SIGTTIN"}}}, "; then: a was stopped, by SIGTTIN"},
 		{[]hungThread{shell, {2, 0, "a", data{Wait: "do_x", Since: -1}}}, "; then: a waited in do_x"},

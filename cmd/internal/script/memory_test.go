@@ -52,6 +52,7 @@ func summaryIn(t *testing.T, group string, argv ...string) string {
 // The OOM killer ends a command, or another process of it: the first lines say so, with the memory and the
 // program that had it. Another KILL is no such end.
 func TestOutOfMemory(t *testing.T) {
+	tracetest.OnlyWithoutRace(t) // ptrace-run would be the largest process
 	grow := "x=[]\nwhile True: x.append(bytearray(b'x'*(4<<20)))"
 	for _, c := range []struct {
 		name, want, not string

@@ -79,11 +79,8 @@ func (s *session) hangData(r *hang.Report, cause posixtrace.HangCause, sig sysca
 	list := make([]posixtrace.HangData, len(r.Threads))
 	for i := range r.Threads {
 		t := &r.Threads[i]
-		d := posixtrace.HangData{
-			Program: t.Program, Args: t.Args, State: t.State, Kind: t.Kind, Call: t.Call, Wait: t.Wait, Since: t.Since, Exact: t.Exact,
-			For: t.For, ForPID: t.ForPID, ForTID: t.ForTID, Stuck: t.Stuck, Cycle: t.Cycle, Stack: t.Stack, Note: t.Note,
-			Cause: cause, Signal: int(sig), Report: number,
-		}
+		d := t.Data()
+		d.Cause, d.Signal, d.Report = cause, int(sig), number
 		if f != nil && f.Hang(&d, redact.Ends) {
 			t.Program, t.Args, t.Call, t.Wait, t.For, t.Stack, t.Note = d.Program, d.Args, d.Call, d.Wait, d.For, d.Stack, d.Note
 		}

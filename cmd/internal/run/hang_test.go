@@ -2,13 +2,19 @@ package run
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/culprit"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/hang"
@@ -66,6 +72,49 @@ func TestLateLook(t *testing.T) {
 		time.Sleep(lookWait / 10) // what is wrong may come later
 		if got := out.text(); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") || tt.takes > 0 && strings.Count(got, "\n") != 1 {
 			t.Errorf("a look that takes %v: %q", tt.takes, got)
+		}
+	}
+}
+
+// The report and its log name the same thread, by the same call.
+func TestOneCulprit(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	named := regexp.MustCompile(`\(pid (\d+)\)(?: thread (\d+))?`)
+	calls := []string{"", "wait4(-1, 0x7ffc, 0, NULL)", "read(0<pipe:[7]>, 0x7f, 65536)", "flock(3</l>, LOCK_EX)", "futex(0x7f, FUTEX_WAIT_PRIVATE, 2, NULL)"}
+	for i := range 1000 {
+		r := &hang.Report{}
+		pids := 1 + rnd.IntN(4)
+		for pid := 1; pid <= pids; pid++ {
+			for n := range 1 + rnd.IntN(3) {
+				x := hang.Thread{PID: 10 * pid, TID: 10*pid + n, State: 'S', Program: "p", Args: []string{"p" + strconv.Itoa(pid)}, Since: -1,
+					Kind: hang.Kind(rnd.IntN(6)), Call: calls[rnd.IntN(len(calls))], Stuck: rnd.IntN(5) == 0}
+				x.Cycle = x.Stuck && rnd.IntN(4) == 0
+				if rnd.IntN(3) > 0 {
+					x.ForPID = 10 * (1 + rnd.IntN(5))
+					x.ForTID = x.ForPID + max(0, rnd.IntN(4)-1)
+				}
+				r.Threads = append(r.Threads, x)
+			}
+		}
+		s := &session{plan: &runPlan{}}
+		a := analysis.New(analysis.Limits{})
+		src := a.NewSource(func(posixtrace.EventID) string { return "" })
+		src.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: posixtrace.EventProcExec, PID: 10, TID: 10}, Data: (&posixtrace.ExecData{Argv: []string{"p1"}}).Append(nil)}})
+		for j, d := range s.hangData(r, posixtrace.HangTimeout, 15, 1) {
+			src.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: posixtrace.EventHangThread, PID: r.Threads[j].PID, TID: r.Threads[j].TID}, Data: d.Append(nil)}})
+		}
+		a.Finish()
+		headline, c := r.Headline(), a.Hang(0).Culprit()
+		want := [2]int{c.PID, c.TID}
+		var got [2]int
+		m := named.FindStringSubmatch(headline)
+		got[0], _ = strconv.Atoi(m[1])
+		if got[1] = got[0]; m[2] != "" {
+			got[1], _ = strconv.Atoi(m[2])
+		}
+		call := culprit.Call(c.Call)
+		if got != want || !strings.Contains(headline, call) || !strings.Contains(string(summary.Append(nil, a, 0, &summary.Options{})), call) {
+			t.Fatalf("%d: the report: %s\nits log: %d/%d %+v\n%s", i, headline, c.PID, c.TID, c.HangData, r.AppendText(nil, 40))
 		}
 	}
 }

@@ -38,7 +38,7 @@ else:
 if not os.fork():
     fcntl.lockf(open("a", "w"), 2)
 os.wait()`,
-		`deadlock: *`, `deadlock: python3* in fcntl(*, F_SETLKW, *for the lock of /*/a, which is held by python3 -c *`},
+		`deadlock: *`, `deadlock: python3* in fcntl(*, F_SETLKW) for the lock of /*/a, which is held by python3 -c *`},
 	{"make's job server", `printf 'all: a b\na b:\n\tsleep 1000\n' >Makefile; mkfifo f; exec 3<>f; MAKEFLAGS=' -j --jobserver-auth=3,3' exec make`,
 		``, `make (pid #) waits*for a token of make's job server*`},
 	{"a connection", `PY s = socket.create_server(("127.0.0.1", 0)); s.accept()`,

@@ -119,7 +119,7 @@ func TestHangSignal(t *testing.T) {
 			t.Errorf("%v: ended after %v", sig, took)
 		}
 		sum, err := exec.Command("ptrace-dump", "-s", log).Output()
-		if first, _, _ := strings.Cut(string(sum), "\n"); err != nil || !strings.Contains(first, "; then: waited ") || !strings.Contains(first, " in read(0<pipe:") {
+		if first, _, _ := strings.Cut(string(sum), "\n"); err != nil || !strings.Contains(first, "; then: the command waited ") || !strings.Contains(first, " in read(0<pipe:") {
 			t.Errorf("%v: %s, %v", sig, first, err)
 		}
 	}

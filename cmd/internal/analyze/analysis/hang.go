@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/culprit"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -20,11 +21,10 @@ type Hang struct {
 
 // HangThread is what one of them did. Its texts are as untrusted as the log.
 type HangThread struct {
-	PID, TID int
+	culprit.Thread
 	Label    string // program and arguments that tell most
 	Place    string // FILE:LINE of the script that started the process, "" if unknown
 	ForPlace string // the same of ForPID
-	posixtrace.HangData
 }
 
 const (
@@ -44,7 +44,7 @@ func (s *Source) hung(rec *posixtrace.Record) {
 		h = &Hang{At: rec.UnixNano, Cause: d.Cause, Signal: d.Signal, Report: d.Report}
 		s.hang = h
 	}
-	t := HangThread{PID: rec.PID, TID: rec.TID, HangData: d}
+	t := HangThread{Thread: culprit.Thread{PID: rec.PID, TID: rec.TID, HangData: d}}
 	for _, text := range [...]*string{&t.Program, &t.Call, &t.Wait, &t.For, &t.Note} {
 		*text = strings.Clone((*text)[:escape.Cut(*text, maxHangText)])
 	}
@@ -92,88 +92,19 @@ func (a *Analysis) Hang(source int) *Hang {
 	return a.sources[source].hang
 }
 
-// Culprit returns the thread that says best why the command did not end, nil for none: one of a deadlock, or
-// the end of the chain in which each waits for the next. Of a process that waits for another one by anything
-// else than its end, the waiting thread says more than the other.
+// Culprit returns the thread that says best why the command did not end, nil for none.
 func (h *Hang) Culprit() *HangThread {
-	if h == nil || len(h.Threads) == 0 {
+	if h == nil {
 		return nil
 	}
-	var cycle *HangThread
+	list := make([]culprit.Thread, len(h.Threads))
 	for i := range h.Threads {
-		if t := &h.Threads[i]; t.Cycle && (cycle == nil || waitsForEnd(cycle) && !waitsForEnd(t)) {
-			cycle = t
-		}
+		list[i] = h.Threads[i].Thread
 	}
-	if cycle != nil {
-		return cycle
+	if i := culprit.Of(list); i >= 0 {
+		return &h.Threads[i]
 	}
-	at := h.speaker(h.Threads[0].PID, 0)
-	seen := map[*HangThread]bool{}
-	for at != nil && !seen[at] {
-		seen[at] = true
-		if at.Kind != posixtrace.HangWaits || at.ForPID == 0 {
-			break
-		}
-		next := h.speaker(at.ForPID, at.ForTID)
-		if next == nil || seen[next] {
-			break
-		}
-		if !waitsForEnd(at) && next.Kind != posixtrace.HangBusy && (next.Kind != posixtrace.HangWaits || next.ForPID == 0) {
-			break
-		}
-		at = next
-	}
-	if at == nil || at.Kind != posixtrace.HangSleeps {
-		return at
-	}
-	for i := range h.Threads {
-		if t := &h.Threads[i]; t.Kind == posixtrace.HangWaits && t.ForPID == at.PID && t.PID != at.PID && !waitsForEnd(t) {
-			return t // such as the reader of a pipe: what sleeps may be no part of the work
-		}
-	}
-	return at
-}
-
-// waitsForEnd reports whether a thread waits for the end of a child.
-func waitsForEnd(t *HangThread) bool {
-	name, _, _ := strings.Cut(t.Call, "(")
-	switch name {
-	case "wait4", "waitid", "waitpid", "vfork", "clone", "clone3":
-		return true
-	}
-	return strings.HasPrefix(t.Wait, "do_wait")
-}
-
-// speaker returns the thread of a process, or that with an id, that says best what the process waits for.
-func (h *Hang) speaker(pid, tid int) (best *HangThread) {
-	rank := func(t *HangThread) int {
-		main := 0
-		if t.TID == pid {
-			main = 1
-		}
-		switch {
-		case tid != 0 && tid != pid && t.TID == tid:
-			return 20
-		case t.Kind == posixtrace.HangBusy:
-			return 16
-		case t.Stuck:
-			return 12 + main
-		case t.Kind == posixtrace.HangStopped:
-			return 10 + main
-		case t.ForPID != 0 && t.ForPID != pid:
-			return 8 + main
-		case t.Kind == posixtrace.HangZombie:
-			return 0
-		}
-		return 4 + main
-	}
-	for i := range h.Threads {
-		if t := &h.Threads[i]; t.PID == pid && (best == nil || rank(t) > rank(best)) {
-			best = t
-		}
-	}
-	return best
+	return nil
 }
 
 // Ranked returns the threads the most important ones first: those of a deadlock, those that nothing can wake,

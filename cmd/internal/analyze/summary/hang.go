@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/culprit"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -34,7 +35,7 @@ func Hung(a *analysis.Analysis, r *analysis.Run) string {
 	case RunningThen(r) != "" && (t.Kind == posixtrace.HangSleeps || waitsForSignal(t)):
 		return ""
 	}
-	return cut(sentence(t, r.Label()), widestCause)
+	return cut(sentence(t, r), widestCause)
 }
 
 // waitsForSignal reports whether a thread waits for a signal, as a shell does for the end of its children.
@@ -43,15 +44,21 @@ func waitsForSignal(t *analysis.HangThread) bool {
 	return name == "rt_sigsuspend" || name == "pause"
 }
 
-// sentence returns what a thread did, without its name if that is known.
-func sentence(t *analysis.HangThread, known string) string {
-	text := with(did(t), ", started by ", t.ForPlace)
+// sentence returns what a thread did, of the command of a run that the reader knows, or of another one.
+func sentence(t *analysis.HangThread, known *analysis.Run) string {
+	who := t.Label
+	itself := known != nil && t.PID == known.PID && (t.Label == "" || t.Label == known.Label())
 	switch {
-	case t.Label == known || t.Label == "":
-	case t.Place != "" && t.ForPlace == "":
-		text = t.Label + ", started by " + t.Place + ", " + text
-	default:
-		text = t.Label + " " + text
+	case itself:
+		who = "the command"
+	case who == "":
+		who = "process " + strconv.Itoa(t.PID)
+	}
+	text := with(did(t), ", started by ", t.ForPlace)
+	if t.Place != "" && t.ForPlace == "" && !itself {
+		text = who + ", started by " + t.Place + ", " + text
+	} else {
+		text = who + " " + text
 	}
 	switch {
 	case t.Cycle:
@@ -71,7 +78,7 @@ func did(t *analysis.HangThread) string {
 	case posixtrace.HangSleeps:
 		verb = "slept"
 	case posixtrace.HangBusy:
-		return with(with("used a processor", " in ", call(t)), ", ", t.For)
+		return with(with("used a processor", " in ", culprit.Call(t.Call)), ", ", t.For)
 	case posixtrace.HangStopped:
 		return with("was stopped", ", ", t.For)
 	case posixtrace.HangZombie:
@@ -84,7 +91,7 @@ func did(t *analysis.HangThread) string {
 		}
 		verb += about + duration(int64(t.Since))
 	}
-	verb = with(verb, " in ", cmp.Or(call(t), t.Wait))
+	verb = with(verb, " in ", cmp.Or(culprit.Call(t.Call), t.Wait))
 	if t.Kind != posixtrace.HangWaits {
 		return with(verb, ", ", t.For)
 	}
@@ -98,28 +105,6 @@ func with(text, between, more string) string {
 	return text + between + more
 }
 
-// call returns the system call of a thread with its first argument, which tells most: "read(0<pipe:[7]>)".
-func call(t *analysis.HangThread) string {
-	depth := 0
-	for i := 0; i < len(t.Call); i++ {
-		switch t.Call[i] {
-		case '"':
-			if n := strings.IndexByte(t.Call[i+1:], '"'); n >= 0 {
-				i += n + 1
-			}
-		case '(', '[', '{', '<':
-			depth++
-		case ')', ']', '}', '>':
-			depth--
-		case ',':
-			if depth == 1 {
-				return t.Call[:i] + ")"
-			}
-		}
-	}
-	return t.Call
-}
-
 // hangLines returns the line of why a command did not end, or of when it was idle.
 func (s *show) hangLines(r *analysis.Run) []line {
 	if text := Hung(s.Analysis, r); text != "" {
@@ -131,7 +116,7 @@ func (s *show) hangLines(r *analysis.Run) []line {
 	}
 	before := "idle at " + duration(max(h.At-s.First, 0)) + ": "
 	if t := h.Culprit(); t != nil {
-		return []line{{before: before, subject: cut(sentence(t, ""), widestCause), whole: true}}
+		return []line{{before: before, subject: cut(sentence(t, nil), widestCause), whole: true}}
 	}
 	return nil
 }
@@ -163,7 +148,7 @@ func (s *show) hangs() *table {
 			if x.TID != x.PID {
 				tid = strconv.Itoa(x.TID)
 			}
-			t.add(x.Stuck || x.Cycle, x.Label, strconv.Itoa(x.PID), tid, kind, since, cmp.Or(call(x), x.Wait), with(x.For, "; ", x.Note))
+			t.add(x.Stuck || x.Cycle, x.Label, strconv.Itoa(x.PID), tid, kind, since, cmp.Or(culprit.Call(x.Call), x.Wait), with(x.For, "; ", x.Note))
 		}
 	}
 	if len(t.rows) < 2 && t.hidden == 0 && len(s.Runs()) == 1 && s.hangLines(s.Runs()[0]) != nil {

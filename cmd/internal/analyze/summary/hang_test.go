@@ -66,17 +66,17 @@ func TestHungLine(t *testing.T) {
 		// Two threads of a process: the one that leads on, or that computes.
 		{[]hungThread{shell, {2, 0, "a", data{Call: "futex(0x1, 2)", Since: -1}}, {2, 4, "a", data{Call: "flock(3</l>, LOCK_EX)", Since: 0, For: "b (pid 5)", ForPID: 5}},
 			{5, 0, "b", data{Call: "read(0</dev/tty>)", Since: -1, For: "input from the terminal"}}},
-			"; then: a waited about 0s in flock(3</l>) for b (pid 5)"},
+			"; then: a waited about 0s in flock(3</l>, LOCK_EX) for b (pid 5)"},
 		{[]hungThread{shell, {2, 0, "a", data{Call: "futex(0x1, 2)", Since: -1}}, {2, 4, "a", data{Kind: posixtrace.HangBusy}}}, "; then: a used a processor"},
 		{[]hungThread{shell, {2, 0, "a", data{Call: "flock(3)", Since: -1, For: "b (pid 3)", ForPID: 3, Stuck: true, Cycle: true}},
 			{3, 0, "b", data{Call: "flock(4)", ForPID: 2, Stuck: true, Cycle: true}}}, "; then: deadlock: a waited in flock(3) for b (pid 3), and that for itself"},
 		// Of a deadlock, a wait for the end of a child says less than what the child waits for.
 		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "wait4(2)", Since: -1, For: "the end of a (pid 2)", ForPID: 2, Stuck: true, Cycle: true}},
 			{2, 0, "a", data{Call: "flock(3)", Since: -1, For: "sh (pid 1)", ForPID: 1, Stuck: true, Cycle: true}}}, "; then: deadlock: a waited in flock(3) for sh (pid 1), and that for itself"},
-		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "read(0)", Since: -1, Stuck: true}}}, "; then: waited in read(0), which nothing visible can end"},
+		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "read(0)", Since: -1, Stuck: true}}}, "; then: the command waited in read(0), which nothing visible can end"},
 		{[]hungThread{shell, {2, 0, "a", data{Kind: posixtrace.HangStopped, For: "by SIGTTIN"}}}, "; then: a was stopped, by SIGTTIN"},
 		{[]hungThread{shell, {2, 0, "a", data{Wait: "do_x", Since: -1}}}, "; then: a waited in do_x"},
-		{[]hungThread{shell, {2, 0, "a", data{Call: `openat(AT_FDCWD, "a,(b", 0)`, Since: -1}}}, "; then: a waited in openat(AT_FDCWD)"},
+		{[]hungThread{shell, {2, 0, "a", data{Call: `openat(AT_FDCWD, "a,(b", 0)`, Since: -1}}}, `; then: a waited in openat(AT_FDCWD, "a,(b")`},
 		{[]hungThread{shell, {2, 0, "a", data{Call: `read("a,(b", 0)`, Since: -1}}}, `; then: a waited in read("a,(b")`},
 		// A ring that is no deadlock, as the one of a thread that has an end by itself, is followed once.
 		{[]hungThread{shell, {2, 0, "a", data{Call: "read(1)", Since: -1, ForPID: 3}}, {3, 0, "b", data{Call: "read(2)", Since: -1, ForPID: 2}}}, "; then: b waited in read(2)"},
@@ -98,13 +98,13 @@ func TestHungForms(t *testing.T) {
 		end   time.Duration
 		want  string
 	}{
-		{Text, posixtrace.HangTimeout, time.Second, `^sh ci\.sh: timed out after 100 s; then: waited in read\(0<pipe:\[7\]>\) for nothing\nended:`},
-		{Text, posixtrace.HangSignal, time.Second, `^sh ci\.sh: killed by TERM after 1m41s, [^;]*; then: waited in read`},
+		{Text, posixtrace.HangTimeout, time.Second, `^sh ci\.sh: timed out after 100 s; then: the command waited in read\(0<pipe:\[7\]>\) for nothing\nended:`},
+		{Text, posixtrace.HangSignal, time.Second, `^sh ci\.sh: killed by TERM after 1m41s, [^;]*; then: the command waited in read`},
 		{Text, posixtrace.HangSignal, 100 * time.Second, `^sh ci\.sh: killed by TERM after 3m20s, [^;]*\n[^w]*\n`},
 		{Text, posixtrace.HangAsked, time.Second, `^sh ci\.sh: killed by TERM after 1m41s, [^;]*\n`},
 		{Text, posixtrace.HangIdle, time.Second, `^sh ci\.sh: killed by TERM [^;]*\nidle at 1m40s: sh ci\.sh waited in read\(0<pipe:\[7\]>\) for nothing\n`},
-		{Markdown, posixtrace.HangTimeout, time.Second, `timed out after 100 s; then: <code>waited in read&#40;0&#60;pipe`},
-		{JSON, posixtrace.HangTimeout, time.Second, `"hung":"waited in read\(0<pipe:\[7\]>\) for nothing"`},
+		{Markdown, posixtrace.HangTimeout, time.Second, `timed out after 100 s; then: <code>the command waited in read&#40;0&#60;pipe`},
+		{JSON, posixtrace.HangTimeout, time.Second, `"hung":"the command waited in read\(0<pipe:\[7\]>\) for nothing"`},
 		{JSON, posixtrace.HangIdle, time.Second, `"hung":""`},
 	} {
 		if got := hungLog(&Options{Form: tt.form}, tt.cause, tt.end, cat); !regexp.MustCompile(tt.want).MatchString(got) {

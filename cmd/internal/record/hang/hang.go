@@ -54,6 +54,14 @@ type Thread struct {
 	Note     string // what could not be seen of it
 }
 
+// Data returns the data of the event of the thread, without those of the report.
+func (t *Thread) Data() posixtrace.HangData {
+	return posixtrace.HangData{
+		Program: t.Program, Args: t.Args, State: t.State, Kind: t.Kind, Call: t.Call, Wait: t.Wait, Since: t.Since, Exact: t.Exact,
+		For: t.For, ForPID: t.ForPID, ForTID: t.ForTID, Stuck: t.Stuck, Cycle: t.Cycle, Stack: t.Stack, Note: t.Note,
+	}
+}
+
 // Options are those of Look.
 type Options struct {
 	Pause time.Duration // between the looks; 0 means 60 ms

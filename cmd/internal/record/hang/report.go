@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/culprit"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
@@ -29,74 +30,17 @@ func (w *world) report(tree []*process) *Report {
 	return r
 }
 
-// culprit returns the thread that says best why the tree does not end: one of a deadlock, or the end of the
-// chain of waits that begins at the first root.
+// culprit returns the thread that says best why the tree does not end, nil for none.
 func (r *Report) culprit() *Thread {
-	if len(r.Threads) == 0 {
-		return nil
-	}
-	var cycle *Thread
+	list := make([]culprit.Thread, len(r.Threads))
 	for i := range r.Threads {
-		if t := &r.Threads[i]; t.Cycle && (cycle == nil || cycle.waitsForEnd() && !t.waitsForEnd()) {
-			cycle = t
-		}
+		t := &r.Threads[i]
+		list[i] = culprit.Thread{PID: t.PID, TID: t.TID, HangData: t.Data()}
 	}
-	if cycle != nil {
-		return cycle
+	if i := culprit.Of(list); i >= 0 {
+		return &r.Threads[i]
 	}
-	t, seen := r.speaker(&r.Threads[0]), map[*Thread]bool{}
-	for t.ForTID != 0 && !seen[t] {
-		seen[t] = true
-		i := slices.IndexFunc(r.Threads, func(o Thread) bool { return o.TID == t.ForTID })
-		if i < 0 {
-			break
-		}
-		next := r.speaker(&r.Threads[i])
-		if seen[next] {
-			break
-		}
-		if !t.waitsForEnd() && next.Kind != Busy && (next.Kind != Waits || next.ForTID == 0) {
-			break
-		}
-		t = next
-	}
-	return t
-}
-
-// speaker returns the thread of the process of t that says more than t does, of which is known only that it
-// waits for other threads: one that is busy, that waits for the end of a process, or for another process.
-func (r *Report) speaker(t *Thread) *Thread {
-	if t.Kind != Waits || t.ForTID != 0 && t.ForTID != t.TID {
-		return t
-	}
-	best, most := t, 0
-	for i := range r.Threads {
-		o, says := &r.Threads[i], 0
-		switch {
-		case o.PID != t.PID:
-		case o.Kind == Busy:
-			says = 3
-		case o.ForTID == 0 || o.ForPID == o.PID:
-		case o.waitsForEnd():
-			says = 2
-		default:
-			says = 1
-		}
-		if says > most {
-			best, most = o, says
-		}
-	}
-	return best
-}
-
-// waitsForEnd reports whether the thread waits for the end of a process: that process says more.
-func (t *Thread) waitsForEnd() bool {
-	name, _, _ := strings.Cut(t.Call, "(")
-	switch name {
-	case "wait4", "waitid", "vfork", "clone", "clone3":
-		return true
-	}
-	return strings.HasPrefix(t.Wait, "do_wait")
+	return nil
 }
 
 // Headline returns one line, without a newline, that says why the tree does not end; "" if there is no thread.
@@ -143,7 +87,7 @@ func (t *Thread) appendText(b []byte) []byte {
 		}
 	}
 	if t.Call != "" {
-		b = escape.AppendPrintable(append(b, " in "...), short(t.Call))
+		b = escape.AppendPrintable(append(b, " in "...), culprit.Call(t.Call))
 	} else if t.Wait != "" && t.Kind == Waits {
 		b = escape.AppendPrintable(append(b, " in the kernel's "...), t.Wait)
 	}
@@ -161,37 +105,6 @@ func (t *Thread) appendText(b []byte) []byte {
 		b = append(escape.AppendPrintable(append(b, " ("...), t.Note), ')')
 	}
 	return b
-}
-
-// short returns a system call with its first argument, and with further ones while there is room.
-func short(call string) string {
-	const room = 60
-	end, depth := 0, 0
-	for i := 0; i < len(call); i++ {
-		switch call[i] {
-		case '"':
-			for i++; i < len(call) && call[i] != '"'; i++ {
-				if call[i] == '\\' {
-					i++
-				}
-			}
-		case '(', '[', '{', '<':
-			depth++
-		case ')', ']', '}', '>':
-			depth--
-		case ',':
-			if depth == 1 {
-				if end > 0 && i > room {
-					return call[:end] + ", ...)"
-				}
-				end = i
-			}
-		}
-	}
-	if len(call) > room && end > 0 {
-		return call[:end] + ", ...)"
-	}
-	return call
 }
 
 // AppendText appends the report for people: the headline, and a line for each thread, most lines at most.

@@ -10,20 +10,6 @@ import (
 	"github.com/posixtrace/posixtrace/internal/hostile"
 )
 
-func TestShort(t *testing.T) {
-	for _, tt := range [][2]string{
-		{"", ""}, {"pause()", "pause()"}, {"read(0, 0x1, 2)", "read(0, 0x1, 2)"},
-		{`write(1<a,b>, "` + strings.Repeat(`,"\"`[:1]+`\"`, 40) + `", 8)`, "write(1<a,b>, ...)"},
-		{"poll([{fd=3, events=POLLIN}, {fd=4}], 2, " + strings.Repeat("9", 60) + ")", "poll([{fd=3, events=POLLIN}, {fd=4}], 2, ...)"},
-		{"open(" + strings.Repeat("9", 60) + ")", "open(" + strings.Repeat("9", 60) + ")"},
-		{`open("`, `open("`}, {`open(\`, `open(\`}, {`"\`, `"\`},
-	} {
-		if got := short(tt[0]); got != tt[1] {
-			t.Errorf("short(%q) = %q, want %q", tt[0], got, tt[1])
-		}
-	}
-}
-
 // Whatever processes are called, the report has as many lines as it may have, all of them harmless.
 func TestReportIsHarmless(t *testing.T) {
 	r := &Report{Notes: []string{"not seen"}}

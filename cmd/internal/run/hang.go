@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -20,6 +21,8 @@ import (
 const (
 	// lookWait bounds how long a look at the threads of the command delays a signal to it.
 	lookWait = 500 * time.Millisecond
+	// lookFor is the time after which a look finishes with what it has.
+	lookFor = 400 * time.Millisecond
 	// mostLookLines bounds the lines of a report on standard error.
 	mostLookLines = 40
 )
@@ -34,24 +37,28 @@ type hangs struct {
 }
 
 // reportHang reports what the threads of the command do: as events, and without a log on standard error. It
-// returns after lookWait at the latest; a look that has not ended by then is given up. Neither is an idle
-// command reported of which a thread runs after all, or waits for a processor. Of these, reportHang returns
-// false.
+// returns after lookWait at the latest; a look that has not ended by then is given up, and the log says so.
+// Neither is an idle command reported of which a thread runs after all, or waits for a processor. Of these,
+// reportHang returns false.
 func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) bool {
 	if s.child == nil || !s.child.Alive() {
 		return true
 	}
 	at := time.Now()
-	var late, runs atomic.Bool
+	var taken, runs atomic.Bool // taken: there is a report, or that there is none
 	reported := make(chan struct{})
 	go func() {
 		defer close(reported)
-		r := look([]int{s.child.PID}, hang.Options{})
-		if late.Load() || r == nil || len(r.Threads) == 0 {
+		r := look([]int{s.child.PID}, hang.Options{Within: lookFor})
+		if cause == posixtrace.HangIdle && r != nil && slices.ContainsFunc(r.Threads, func(t hang.Thread) bool { return t.Kind == hang.Busy || t.State == 'R' }) {
+			runs.Store(true)
 			return
 		}
-		if cause == posixtrace.HangIdle && slices.ContainsFunc(r.Threads, func(t hang.Thread) bool { return t.Kind == hang.Busy || t.State == 'R' }) {
-			runs.Store(true)
+		if !taken.CompareAndSwap(false, true) {
+			return
+		}
+		if r == nil || len(r.Threads) == 0 {
+			s.recordNoLook("the look failed: no thread was seen", cause, sig, at)
 			return
 		}
 		for i := range r.Threads { // the clock of a wait that no tracer measures may be wrong by a second
@@ -65,12 +72,24 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 	case <-reported:
 		return !runs.Load()
 	case <-time.After(lookWait):
-		late.Store(true)
-		if cause != posixtrace.HangIdle && s.showsHang() {
-			go s.say([]byte(s.env.Prog + ": " + s.whyHang(cause, sig, at) + ": what it waits for could not be seen in " + lookWait.String() + "\n"))
+		if taken.CompareAndSwap(false, true) && cause != posixtrace.HangIdle { // else it is looked at again
+			s.recordNoLook(hang.GivenUp(lookWait), cause, sig, at)
+			if s.showsHang() {
+				go s.say([]byte(s.env.Prog + ": " + s.whyHang(cause, sig, at) + ": what it waits for could not be seen in " + lookWait.String() + "\n"))
+			}
 		}
 		return false
 	}
+}
+
+// recordNoLook records why there is no report, as an event of the command.
+func (s *session) recordNoLook(note string, cause posixtrace.HangCause, sig syscall.Signal, at time.Time) {
+	if !s.recordsHang() || !s.child.Alive() { // in which case there was nothing to see
+		return
+	}
+	t := hang.Thread{PID: s.child.PID, TID: s.child.PID, Program: filepath.Base(s.plan.argv[0]), Args: s.plan.argv, Kind: hang.Runs, Since: -1, Note: note}
+	r := &hang.Report{Threads: []hang.Thread{t}}
+	s.recordHang(r, s.hangData(r, cause, sig, int(s.hangs.reports.Add(1))), at)
 }
 
 // hangData returns the data of the threads, and replaces the secrets in it and in the report.
@@ -95,9 +114,12 @@ func (s *session) hangData(r *hang.Report, cause posixtrace.HangCause, sig sysca
 	return list
 }
 
+// recordsHang reports whether there are events of what threads do.
+func (s *session) recordsHang() bool { return s.plan.command || s.tracer != nil }
+
 // recordHang records an event for each thread.
 func (s *session) recordHang(r *hang.Report, list []posixtrace.HangData, at time.Time) {
-	if !s.plan.command && s.tracer == nil {
+	if !s.recordsHang() {
 		return
 	}
 	rec, err := s.stream.Recorder() // s.rec is that of another goroutine

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -72,6 +73,69 @@ func TestLateLook(t *testing.T) {
 		time.Sleep(lookWait / 10) // what is wrong may come later
 		if got := out.text(); !strings.Contains(got, tt.want) || (tt.want == "") != (got == "") || tt.takes > 0 && strings.Count(got, "\n") != 1 {
 			t.Errorf("a look that takes %v: %q", tt.takes, got)
+		}
+	}
+}
+
+// A look that is given up, or fails, leaves why in the log; one of an idle command is tried again.
+func TestLateLookIsRecorded(t *testing.T) {
+	defer func(was func([]int, hang.Options) *hang.Report) { look = was }(look)
+	dir := filepath.Join(t.TempDir(), "streams")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PTRACE_DIR", dir)
+	for _, tt := range []struct {
+		takes time.Duration
+		cause posixtrace.HangCause
+		want  string
+	}{
+		{3 * lookWait, posixtrace.HangTimeout, "the look was given up after 0.5 s"},
+		{3 * lookWait, posixtrace.HangIdle, ""},
+		{0, posixtrace.HangSignal, "the look failed: no thread was seen"},
+	} {
+		done := make(chan struct{})
+		look = func([]int, hang.Options) *hang.Report {
+			defer close(done)
+			time.Sleep(tt.takes)
+			return nil
+		}
+		stream, err := posixtrace.Create(0, nil)
+		if err == nil {
+			err = stream.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out said
+		s := &session{plan: &runPlan{command: true, log: "x", argv: []string{"/bin/sh", "ci.sh"}}, env: &cli.Env{Prog: "ptrace-run", Stderr: &out},
+			child: child.NewRemote(os.Getpid(), nil, nil), from: time.Now(), stream: stream}
+		s.reportHang(tt.cause, syscall.SIGTERM)
+		<-done
+		time.Sleep(lookWait / 10) // what is wrong may come later
+		r, err := stream.Reader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		for {
+			rec, err := r.Next()
+			if err != nil {
+				break
+			}
+			if rec.ID != posixtrace.EventHangThread {
+				continue
+			}
+			d, err := posixtrace.DecodeHang(rec.Data)
+			if err != nil || rec.PID != os.Getpid() || d.Program != "sh" || d.Report != 1 || d.Cause != tt.cause || d.Signal != 15 || len(d.Args) != 2 {
+				t.Errorf("%+v, %v", d, err)
+			}
+			notes = append(notes, d.Note)
+		}
+		r.Close()
+		stream.Shutdown()
+		if got := strings.Join(notes, "|"); got != tt.want {
+			t.Errorf("%v, %v: %q, want %q", tt.takes, tt.cause, got, tt.want)
 		}
 	}
 }

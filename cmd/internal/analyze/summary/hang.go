@@ -54,6 +54,12 @@ func sentence(t *analysis.HangThread, known *analysis.Run) string {
 	case who == "":
 		who = "process " + strconv.Itoa(t.PID)
 	}
+	if notSeen(t) {
+		if itself {
+			return t.Note
+		}
+		return who + ": " + t.Note
+	}
 	text := with(did(t), ", started by ", t.ForPlace)
 	if t.Place != "" && t.ForPlace == "" && !itself {
 		text = who + ", started by " + t.Place + ", " + text
@@ -62,11 +68,19 @@ func sentence(t *analysis.HangThread, known *analysis.Run) string {
 	}
 	switch {
 	case t.Cycle:
-		return "deadlock: " + text + ", and that for itself"
+		text = "deadlock: " + text + ", and that for itself"
 	case t.Stuck:
-		return text + ", which nothing visible can end"
+		text += ", which nothing visible can end"
+	}
+	if t.Note != "" {
+		text += " (" + t.Note + ")"
 	}
 	return text
+}
+
+// notSeen reports whether of a thread is only known why it could not be seen.
+func notSeen(t *analysis.HangThread) bool {
+	return t.Kind == posixtrace.HangRuns && t.Call == "" && t.For == "" && t.Note != ""
 }
 
 // did returns in words what a thread did.

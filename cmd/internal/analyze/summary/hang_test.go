@@ -63,6 +63,11 @@ func TestHungLine(t *testing.T) {
 			{2, 0, "cat x", data{Call: "read(0)", Since: -1, For: "sleep 1d (pid 3)", ForPID: 3}}}, "; then: cat x waited in read(0) for sleep 1d (pid 3)"},
 		// A thread that waits for a pipe of a busy process waits for that one.
 		{[]hungThread{{1, 0, "sh ci.sh", data{Call: "read(3)", ForPID: 2}}, {2, 0, "a", data{Kind: posixtrace.HangBusy}}}, "; then: a used a processor"},
+		// What could not be seen.
+		{[]hungThread{{1, 0, "sh ci.sh", data{Kind: posixtrace.HangRuns, Since: -1, Note: "the look was given up after 0.5 s"}}}, "; then: the look was given up after 0.5 s"},
+		{[]hungThread{shell, {2, 0, "a", data{Kind: posixtrace.HangRuns, Since: -1, Note: "no"}}}, "; then: a: no"},
+		{[]hungThread{{1, 0, "sh ci.sh", data{Wait: "do_wait", Since: -1, Note: "no"}}}, "; then: the command waited in do_wait (no)"},
+		{[]hungThread{shell, {2, 0, "a", data{Kind: posixtrace.HangBusy, Since: -1, Note: "in 9 of 10 looks in /a"}}}, "; then: a used a processor (in 9 of 10 looks in /a)"},
 		// Two threads of a process: the one that leads on, or that computes.
 		{[]hungThread{shell, {2, 0, "a", data{Call: "futex(0x1, 2)", Since: -1}}, {2, 4, "a", data{Call: "flock(3</l>, LOCK_EX)", Since: 0, For: "b (pid 5)", ForPID: 5}},
 			{5, 0, "b", data{Call: "read(0</dev/tty>)", Since: -1, For: "input from the terminal"}}},

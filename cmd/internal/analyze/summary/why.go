@@ -161,7 +161,8 @@ func (a *answer) verdict() {
 			}
 			if l.joined || strings.HasPrefix(l.before, "idle at ") { // why it had not ended before
 				key = keyWaited
-				a.called = a.called || l.before != runningThen
+				t := a.Hang(r.Command.Source).Culprit()
+				a.called = a.called || l.before != runningThen && !(t != nil && notSeen(t))
 				l.before = strings.TrimPrefix(l.before, "then: ")
 			}
 			a.add(key, l)

@@ -79,6 +79,9 @@ func (w *world) listDescriptors() {
 	slices.Sort(pids)
 	b := make([]byte, 256)
 	for _, pid := range pids {
+		if w.over() {
+			break
+		}
 		if s := w.processes[pid].state; s == 'Z' || s == 'X' {
 			continue
 		}

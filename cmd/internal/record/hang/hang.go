@@ -64,7 +64,8 @@ func (t *Thread) Data() posixtrace.HangData {
 
 // Options are those of Look.
 type Options struct {
-	Pause time.Duration // between the looks; 0 means 60 ms
+	Pause  time.Duration // between the looks; 0 means 60 ms
+	Within time.Duration // how long to look, about; 0: no limit. A look that is cut says so, and calls no thread stuck
 }
 
 // Report is what Look has found.
@@ -82,23 +83,22 @@ func Look(roots []int, o Options) *Report {
 		o.Pause = pause
 	}
 	w := newWorld()
+	w.limit(o.Within)
 	w.listProcesses()
 	tree := w.tree(roots)
 	for _, p := range tree {
 		w.load(p)
 	}
-	begin := time.Now()
-	time.Sleep(o.Pause)
-	w.again(0, time.Since(begin))
+	w.pause(0, o.Pause)
 	for i := 0; i < len(w.order); i++ { // it grows by threads outside the tree
 		w.order[i].explain()
 	}
 	if n := w.first; n < len(w.order) {
-		begin = time.Now()
-		time.Sleep(o.Pause)
-		w.again(n, time.Since(begin))
+		w.pause(n, o.Pause)
 	}
-	w.places()
+	if !w.over() {
+		w.places()
+	}
 	w.settle()
 	return w.report(tree)
 }

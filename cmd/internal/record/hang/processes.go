@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -35,6 +36,10 @@ type world struct {
 	holds   map[wait][]*thread    // what against has found
 
 	hidden map[string]int // what could not be seen, and how often
+
+	within time.Duration // the time of the look, 0 for no limit
+	until  time.Time
+	cut    bool // it is over
 }
 
 func newWorld() *world {

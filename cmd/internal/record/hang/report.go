@@ -20,6 +20,12 @@ func (w *world) report(tree []*process) *Report {
 			r.Threads = append(r.Threads, t.Thread)
 		}
 	}
+	if w.cut {
+		r.Notes = append(r.Notes, GivenUp(w.within))
+		if t := r.culprit(); t != nil && t.Note != GivenUp(w.within) { // perhaps another thread says more
+			t.Note = strings.TrimPrefix(t.Note+"; "+GivenUp(w.within), "; ")
+		}
+	}
 	for what, n := range w.hidden {
 		if n > 1 {
 			what += " (" + strconv.Itoa(n) + " times)"

@@ -15,7 +15,7 @@ func (w *world) settle() {
 		}
 	}
 	for _, t := range w.order {
-		t.Stuck = !t.live
+		t.Stuck = !t.live && !w.cut
 	}
 	w.cycles()
 }

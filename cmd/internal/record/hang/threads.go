@@ -43,11 +43,17 @@ func (w *world) load(p *process) []*thread {
 	if p.loaded {
 		return p.threads
 	}
+	if len(w.order) > 0 && w.over() {
+		return nil
+	}
 	p.loaded = true
 	var ids []int
 	w.hide("threads", numbers(procfs.File(p.pid, "task"), func(tid int) { ids = append(ids, tid) }))
 	slices.Sort(ids)
 	for _, tid := range ids {
+		if len(w.order) > 0 && w.over() {
+			break
+		}
 		seen, ok := tracer.ReadThread(tid)
 		if !ok {
 			continue
@@ -87,6 +93,19 @@ func schedstat(tid int) (ran, turns uint64) {
 	return ran, turns
 }
 
+// pause waits, then looks a second time at the threads of order from the nth on.
+func (w *world) pause(n int, d time.Duration) {
+	if n == 0 {
+		w.first = len(w.order)
+	}
+	if w.over() {
+		return
+	}
+	begin := time.Now()
+	time.Sleep(d)
+	w.again(n, time.Since(begin))
+}
+
 // again looks a second time at the threads of order from the nth on, d after the first look.
 func (w *world) again(n int, d time.Duration) {
 	w.now = lastRan(unix.Gettid())
@@ -106,9 +125,6 @@ func (w *world) again(n int, d time.Duration) {
 		case t.State == 'R':
 			t.Kind = Runs
 		}
-	}
-	if n == 0 {
-		w.first = len(w.order)
 	}
 }
 

@@ -17,6 +17,10 @@ import (
 
 // explain finds out what the thread waits for.
 func (t *thread) explain() {
+	if t.w.over() {
+		t.giveUp()
+		return
+	}
 	t.Args = t.p.arguments()
 	switch {
 	case t.State == 'Z' || t.State == 'X':
@@ -76,6 +80,10 @@ func (t *thread) stopped() {
 
 // waitsFor notes what the thread waits for.
 func (t *thread) waitsFor(e end) {
+	if t.w.over() { // a holder may be missing
+		t.giveUp()
+		return
+	}
 	t.on = e.on
 	t.live = t.live || e.unseen
 	if e.known || len(e.on) == 0 {

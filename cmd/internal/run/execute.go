@@ -50,6 +50,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.confirmTraced()
 	s.startLive()
 	s.from = time.Now()
+	s.hangs.ended = make(chan struct{})
 	s.plan.limit.passed = func() {
 		s.recordTimeout()
 		s.reportHang(posixtrace.HangTimeout, s.plan.limit.signal)
@@ -70,6 +71,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	taps.run(s)
 
 	status, usage, err := s.child.Wait()
+	close(s.hangs.ended)
 	unwatch()
 	s.plan.limit.stop()
 	s.signals.Stop()

@@ -32,14 +32,16 @@ var look = hang.Look // the test has a slow one
 // hangs are the looks of a session at the threads of its command.
 type hangs struct {
 	reports  atomic.Int32
-	signaled atomic.Bool // a signal had a report: what follows does not wait for another one
-	shown    atomic.Bool // a report is on standard error
+	signaled atomic.Bool   // a signal had a report: what follows does not wait for another one
+	shown    atomic.Bool   // a report is on standard error
+	ended    chan struct{} // closed when the command has ended
 }
 
 // reportHang reports what the threads of the command do: as events, and without a log on standard error. It
 // returns after lookWait at the latest; a look that has not ended by then is given up, and the log says so.
 // Neither is an idle command reported of which a thread runs after all, or waits for a processor. Of these,
-// reportHang returns false.
+// reportHang returns false. A command that ends during the look, as by a signal to its whole process group,
+// waits for nothing any more: there is no report.
 func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) bool {
 	if s.child == nil || !s.child.Alive() {
 		return true
@@ -71,6 +73,9 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 	select {
 	case <-reported:
 		return !runs.Load()
+	case <-s.hangs.ended:
+		taken.Store(true)
+		return true
 	case <-time.After(lookWait):
 		if taken.CompareAndSwap(false, true) && cause != posixtrace.HangIdle { // else it is looked at again
 			s.recordNoLook(hang.GivenUp(lookWait), cause, sig, at)

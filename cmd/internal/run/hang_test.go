@@ -140,6 +140,31 @@ func TestLateLookIsRecorded(t *testing.T) {
 	}
 }
 
+// A look does not delay the end of a command that has ended meanwhile, and reports nothing of it.
+func TestLookAtEnd(t *testing.T) {
+	defer func(was func([]int, hang.Options) *hang.Report) { look = was }(look)
+	done := make(chan struct{})
+	var out said
+	s := &session{plan: &runPlan{}, env: &cli.Env{Prog: "ptrace-run", Stderr: &out}, child: child.NewRemote(os.Getpid(), nil, nil), from: time.Now()}
+	s.hangs.ended = make(chan struct{})
+	look = func([]int, hang.Options) *hang.Report {
+		defer close(done)
+		close(s.hangs.ended)
+		time.Sleep(2 * lookWait)
+		return &hang.Report{Threads: []hang.Thread{{PID: 1, TID: 1, Program: "x"}}}
+	}
+	started := time.Now()
+	s.reportHang(posixtrace.HangSignal, syscall.SIGINT)
+	if took := time.Since(started); took >= lookWait {
+		t.Errorf("it took %v", took)
+	}
+	<-done
+	time.Sleep(lookWait / 10) // what is wrong may come later
+	if got := out.text(); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
 // The report and its log name the same thread, by the same call.
 func TestOneCulprit(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -185,19 +185,40 @@ func TestHangUnread(t *testing.T) {
 	}
 }
 
-// A key of the terminal reaches the command by itself, and has no report.
+// A key of the terminal reaches the command by itself, and has no report: the run ends as without it. The log says
+// how the command ended. A command that goes on gets the key once.
 func TestHangKey(t *testing.T) {
 	tm := newTerminal(t)
-	for _, capture := range []string{"", "-c "} {
+	for _, args := range []string{"-N 0", "-N 0 -c", "-o x.trace", "-o x.trace -c -t 1h"} {
 		os.Remove(filepath.Join(tm.dir, "pid"))
-		tm.typed("ptrace-run -N 0 " + capture + "sh -c 'echo $$ >pid; exec sleep 120'\n")
+		tm.typed("ptrace-run " + args + " sh -c 'echo $$ >pid; exec sleep 120'\n")
 		awaitState(t, tm.pid("pid"), "S")
-		tm.raw(capture != "")
+		console := strings.Contains(args, "-c")
+		tm.raw(console)
 		tm.typed("\x03")
 		tm.raw(false)
 		tm.typed("echo sta\"\"tus $?\n")
 		if seen := tm.expect("status 130"); strings.Contains(seen, " after ") {
-			t.Errorf("%q", seen)
+			t.Errorf("%s: %q", args, seen)
+		}
+		if !strings.Contains(args, "x.trace") {
+			continue
+		}
+		if out := tm.run("ptrace-dump -e hang.thread x.trace"); strings.Contains(out, "cause=") {
+			t.Errorf("%s: %s", args, out)
+		}
+		if out := tm.run("ptrace-dump -s x.trace"); !strings.Contains(out, "killed by INT after") || strings.Contains(out, "then: ") {
+			t.Errorf("%s: %s", args, out)
 		}
 	}
+	os.Remove(filepath.Join(tm.dir, "pid"))
+	script := "trap 'n=$((n+1)); echo got' INT; n=0; sleep 120 & echo $! >pid; wait; kill $!; echo ended $n\n"
+	if err := os.WriteFile(filepath.Join(tm.dir, "catch"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tm.typed("ptrace-run -N 0 -o x.trace sh catch\n")
+	awaitState(t, tm.pid("pid"), "S")
+	tm.typed("\x03")
+	tm.expect("got")
+	tm.expect("ended 1")
 }

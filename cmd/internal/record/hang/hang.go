@@ -89,6 +89,9 @@ func Look(roots []int, o Options) *Report {
 	for _, p := range tree {
 		w.load(p)
 	}
+	if len(w.order) == 0 { // it has ended, or cannot be seen
+		return w.report(tree)
+	}
 	w.pause(0, o.Pause)
 	for i := 0; i < len(w.order); i++ { // it grows by threads outside the tree
 		w.order[i].explain()

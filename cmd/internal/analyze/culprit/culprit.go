@@ -3,6 +3,7 @@
 package culprit
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -25,33 +26,51 @@ func Of(list []Thread) int {
 	if i := c.cycle(); i >= 0 {
 		return i
 	}
-	at, seen := c.speaker(list[0].PID), map[int]bool{}
-	for {
-		seen[at] = true
-		t := &list[at]
-		if t.Kind != posixtrace.HangWaits || t.ForPID == 0 {
-			break
+	at := c.follow(c.speaker(list[0].PID))
+	switch t := &list[at]; {
+	case t.ForPID == 0 && WaitsForEnd(&t.HangData): // of one of several children
+		if i := c.other(0); i >= 0 {
+			return c.follow(i)
 		}
-		next := c.next(t)
-		if next < 0 || seen[next] {
-			break
+		for _, kind := range [...]posixtrace.HangKind{posixtrace.HangBusy, posixtrace.HangStopped} {
+			if i := slices.IndexFunc(list, func(t Thread) bool { return t.Kind == kind }); i >= 0 {
+				return i
+			}
 		}
-		o := &list[next]
-		if !WaitsForEnd(&t.HangData) && o.Kind != posixtrace.HangBusy && (o.Kind != posixtrace.HangWaits || o.ForPID == 0) {
-			break
-		}
-		at = next
-	}
-	if list[at].Kind != posixtrace.HangSleeps {
-		return at
-	}
-	for i := range list {
-		t := &list[i]
-		if t.Kind == posixtrace.HangWaits && t.ForPID == list[at].PID && t.PID != list[at].PID && !WaitsForEnd(&t.HangData) {
+	case t.Kind == posixtrace.HangSleeps:
+		if i := c.other(t.PID); i >= 0 {
 			return i // such as the reader of a pipe: what sleeps may be no part of the work
 		}
 	}
 	return at
+}
+
+// follow returns the end of the chain that begins at a thread.
+func (c *choice) follow(at int) int {
+	for seen := map[int]bool{}; ; {
+		seen[at] = true
+		t := &c.list[at]
+		if t.Kind != posixtrace.HangWaits || t.ForPID == 0 {
+			return at
+		}
+		next := c.next(t)
+		if next < 0 || seen[next] {
+			return at
+		}
+		o := &c.list[next]
+		if !WaitsForEnd(&t.HangData) && o.Kind != posixtrace.HangBusy && (o.Kind != posixtrace.HangWaits || o.ForPID == 0) {
+			return at
+		}
+		at = next
+	}
+}
+
+// other returns a thread that waits for a process, any if pid is 0, by anything else than its end, -1 if there is
+// none.
+func (c *choice) other(pid int) int {
+	return slices.IndexFunc(c.list, func(t Thread) bool {
+		return t.Kind == posixtrace.HangWaits && t.ForPID != 0 && (pid == 0 || t.ForPID == pid) && t.ForPID != t.PID && !WaitsForEnd(&t.HangData)
+	})
 }
 
 // choice finds threads by process.
@@ -135,5 +154,10 @@ func WaitsForEnd(d *posixtrace.HangData) bool {
 	case "wait4", "waitid", "waitpid", "vfork", "clone", "clone3":
 		return true
 	}
-	return strings.HasPrefix(d.Wait, "do_wait")
+	function, _, _ := strings.Cut(d.Wait, ".") // the compiler makes variants: "x.isra.0"
+	switch function {
+	case "do_wait", "kernel_clone", "_do_fork", "wait_for_vfork_done":
+		return d.Call == ""
+	}
+	return false
 }

@@ -66,6 +66,8 @@ func (t *Thread) Data() posixtrace.HangData {
 type Options struct {
 	Pause  time.Duration // between the looks; 0 means 60 ms
 	Within time.Duration // how long to look, about; 0: no limit. A look that is cut says so, and calls no thread stuck
+
+	refused error // by tests: why ptrace(2) is not permitted
 }
 
 // Report is what Look has found.
@@ -84,6 +86,7 @@ func Look(roots []int, o Options) *Report {
 	}
 	w := newWorld()
 	w.limit(o.Within)
+	w.noAttach = o.refused
 	w.listProcesses()
 	tree := w.tree(roots)
 	for _, p := range tree {

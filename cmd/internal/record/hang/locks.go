@@ -139,13 +139,18 @@ func (t *thread) wanted(d descriptor) (l lock, known bool) {
 // lockEnd finds the holders of the lock that the thread waits for. fdinfo says which descriptors hold it: the
 // process that took a lock of flock(2) may have ended and left it to its children, and /proc/locks names it
 // still.
-func (t *thread) lockEnd(fd int) (e end) {
+func (t *thread) lockEnd(fd int) end {
 	d := descriptor{t.PID, fd}
 	link := d.link()
 	if link == "" {
 		return end{unseen: true}
 	}
 	want, known := t.wanted(d)
+	return t.lockOf(link, want, known)
+}
+
+// lockOf finds the holders of a lock of a file. Whether it is the lock that the thread waits for may not be known.
+func (t *thread) lockOf(link string, want lock, known bool) (e end) {
 	e.text = "the lock of " + link + ", which is held by"
 	t.w.listDescriptors() // which says what is refused
 	e.unseen = t.w.refused || !known

@@ -37,6 +37,8 @@ type world struct {
 
 	hidden map[string]int // what could not be seen, and how often
 
+	noAttach error // see Options
+
 	within time.Duration // the time of the look, 0 for no limit
 	until  time.Time
 	cut    bool // it is over
@@ -66,6 +68,7 @@ type process struct {
 	auth                           *string // see makeAuth
 
 	args    []string
+	files   []file // nil before the first use
 	threads []*thread
 	loaded  bool
 	inner   *int // its pid in its own namespace, see innerID

@@ -58,6 +58,9 @@ func (w *world) load(p *process) []*thread {
 		if !ok {
 			continue
 		}
+		if w.noAttach != nil {
+			seen.InCall, seen.Hidden = false, w.noAttach
+		}
 		t := &thread{w: w, p: p, seen: seen}
 		t.Thread = Thread{PID: p.pid, TID: tid, Depth: p.depth, Program: seen.Name, Wait: seen.Wait, Since: -1}
 		t.State = p.state
@@ -194,7 +197,7 @@ func (t *thread) describe() {
 
 // memory reads n bytes of the memory of the thread's process, fewer if it cannot.
 func (t *thread) memory(at uint64, n int) []byte {
-	if at == 0 || n <= 0 {
+	if at == 0 || n <= 0 || t.w.noAttach != nil {
 		return nil
 	}
 	b := make([]byte, n)

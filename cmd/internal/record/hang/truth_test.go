@@ -5,6 +5,7 @@ package hang_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -91,35 +92,36 @@ func TestTruth(t *testing.T) {
 		call       string // the thread that is meant
 		want       string // a part of what it waits for
 		never      string
+		function   string // what is known if system calls cannot be read
 	}{
 		{"poll to write", `
 r, w = os.pipe(); full(w)
 keeps(1111, r); keeps(2222, w); os.close(r)
 q = select.poll(); q.register(w, select.POLLOUT); q.poll()`,
-			"poll(", "the reader of pipe:", "writer"},
+			"poll(", "the reader of pipe:", "writer", "one of several descriptors, perhaps for a limited time"},
 		{"epoll to write", `
 r, w = os.pipe(); full(w)
 keeps(1111, r); keeps(2222, w); os.close(r)
 q = select.epoll(); q.register(w, select.EPOLLOUT); q.poll()`,
-			"epoll_", "the reader of pipe:", "writer"},
+			"epoll_", "the reader of pipe:", "writer", "the reader of pipe:"},
 		{"select to read and to write", `
 r, w = os.pipe(); full(w)
 keeps(1111, r); os.close(r)
 r2, w2 = os.pipe()
 keeps(2222, w2); os.close(w2)
 select.select([r2], [w], [])`,
-			"select", "one of 2 descriptors", ""},
+			"select", "one of 2 descriptors", "", "one of several descriptors, perhaps"},
 		{"an epoll set of many", `
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
 q = select.epoll()
 for i in range(300):
     r, w = os.pipe(); q.register(r, select.EPOLLIN)
 q.poll()`,
-			"epoll_", "one of 300 descriptors", ""},
+			"epoll_", "one of 300 descriptors", "", "one of 300 descriptors"},
 		{"a part of a file", `
 locks(1111, 0); locks(2222, 10)
 fcntl.lockf(os.open("l", os.O_RDWR), fcntl.LOCK_EX, 10, 10)`,
-			"fcntl(", "sleep 2222", "sleep 1111"},
+			"fcntl(", "sleep 2222", "sleep 1111", "sleep 2222"},
 		{"two threads wait for locks", `
 for name in "a", "b":
     f = os.open(name, os.O_RDWR | os.O_CREAT)
@@ -128,63 +130,66 @@ for name in "a", "b":
     f = os.open(name, os.O_RDWR)
     threading.Thread(target=fcntl.flock, args=(f, fcntl.LOCK_EX)).start()
 time.sleep(1000)`,
-			"/a>, LOCK_EX", "sleep 1111", "sleep 2222"},
+			"/a>, LOCK_EX", "sleep 1111", "sleep 2222", "a lock of a file"},
 		{"a process group", `
 keeps(1111, group=True); g = keeps(2222, group=True)
 os.waitpid(-g, 0)`,
-			"wait4(-", "sleep 2222", "sleep 1111"},
+			"wait4(-", "sleep 2222", "sleep 1111", "one of its 2 children"},
 		{"no mutex: a thread id beside a word of 2", `imitate(2, 0, os.getpid(), 0, 0)`,
-			"FUTEX_WAIT_PRIVATE, 2, NULL", "whose owner is recorded nowhere", "mutex"},
+			"FUTEX_WAIT_PRIVATE, 2, NULL", "whose owner is recorded nowhere", "mutex", "a futex"},
 		{"no robust futex: as many readers as a thread's id", `imitate(1<<31 | os.getpid())`,
-			"FUTEX_WAIT_PRIVATE, 2147", "whose owner is recorded nowhere", "mutex"},
+			"FUTEX_WAIT_PRIVATE, 2147", "whose owner is recorded nowhere", "mutex", "a futex"},
 		{"no lock of the C library to read", `imitate(3, 0, 0, 0, os.getpid())`,
-			"FUTEX_WAIT_PRIVATE, 3, NULL", "whose owner is recorded nowhere", "lock"},
+			"FUTEX_WAIT_PRIVATE, 3, NULL", "whose owner is recorded nowhere", "lock", "a futex"},
 		{"a poll of its own wake-up call, and of connections", `
 s = socket.create_server(("127.0.0.1", 0)); e = os.eventfd(0)
 q = select.epoll(); q.register(e, select.EPOLLIN); q.register(s, select.EPOLLIN); q.poll()`,
-			"epoll_", "one of 2 descriptors: a connection to 127.0.0.1:", "eventfd"},
+			"epoll_", "one of 2 descriptors: a connection to 127.0.0.1:", "eventfd", "one of 2 descriptors: a connection to 127.0.0.1:"},
 		{"a mutex", `
 m = (ctypes.c_uint32 * 10)(); libc.pthread_mutex_lock(m)
 threading.Thread(target=libc.pthread_mutex_lock, args=(m,)).start()
 time.sleep(1000)`,
-			"FUTEX_WAIT_PRIVATE, 2, NULL", "a mutex of its own thread", ""},
+			"FUTEX_WAIT_PRIVATE, 2, NULL", "a mutex of its own thread", "", "a futex"},
 		{"a recursive mutex", `
 a = (ctypes.c_uint32 * 4)(); libc.pthread_mutexattr_init(a); libc.pthread_mutexattr_settype(a, 1)
 m = (ctypes.c_uint32 * 10)(); libc.pthread_mutex_init(m, a); libc.pthread_mutex_lock(m); libc.pthread_mutex_lock(m)
 threading.Thread(target=libc.pthread_mutex_lock, args=(m,)).start()
 time.sleep(1000)`,
-			"FUTEX_WAIT_PRIVATE, 2, NULL", "a mutex of its own thread", ""},
+			"FUTEX_WAIT_PRIVATE, 2, NULL", "a mutex of its own thread", "", "a futex"},
 		{"a robust mutex", `
 a = (ctypes.c_uint32 * 4)(); libc.pthread_mutexattr_init(a); libc.pthread_mutexattr_setrobust(a, 1)
 m = (ctypes.c_uint32 * 10)(); libc.pthread_mutex_init(m, a); libc.pthread_mutex_lock(m)
 threading.Thread(target=libc.pthread_mutex_lock, args=(m,)).start()
 time.sleep(1000)`,
-			"FUTEX_WAIT", "a mutex of its own thread", ""},
+			"FUTEX_WAIT", "a mutex of its own thread", "", "a futex"},
 		{"a mutex with priority inheritance", `
 a = (ctypes.c_uint32 * 4)(); libc.pthread_mutexattr_init(a); libc.pthread_mutexattr_setprotocol(a, 1)
 m = (ctypes.c_uint32 * 10)(); libc.pthread_mutex_init(m, a); libc.pthread_mutex_lock(m)
 threading.Thread(target=libc.pthread_mutex_lock, args=(m,)).start()
 time.sleep(1000)`,
-			"FUTEX_LOCK_PI", "a mutex of its own thread", ""},
+			"FUTEX_LOCK_PI", "a mutex of its own thread", "", ""},
 		{"a lock to read", `
 m = (ctypes.c_uint32 * 16)(); libc.pthread_rwlock_wrlock(m)
 threading.Thread(target=libc.pthread_rwlock_rdlock, args=(m,)).start()
 time.sleep(1000)`,
-			"FUTEX_WAIT", "a lock to read", "nowhere"},
+			"FUTEX_WAIT", "a lock to read", "nowhere", "a futex"},
 		{"locks that both only read", `
 locks(1111, 0, fcntl.LOCK_SH); locks(2222, 20)
 fcntl.lockf(os.open("l", os.O_RDWR), fcntl.LOCK_SH, 30, 0)`,
-			"fcntl(", "sleep 2222", "more"},
+			"fcntl(", "sleep 2222", "more", "sleep 2222"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := start(t, tt.code)
 			last := ""
+			options := hang.Options{Pause: 20 * time.Millisecond}
 			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-				r := hang.Look([]int{cmd.Process.Pid}, hang.Options{Pause: 20 * time.Millisecond})
+				r := hang.Look([]int{cmd.Process.Pid}, options)
 				for _, o := range r.Threads {
 					if o.Kind == hang.Waits && strings.Contains(o.Call, tt.call) && strings.Contains(o.For, tt.want) &&
 						(tt.never == "" || !strings.Contains(o.For, tt.never)) {
+						less := hang.Look([]int{cmd.Process.Pid}, options.WithoutAttach())
+						checkLess(t, r, less, o.TID, tt.function)
 						return
 					}
 				}
@@ -192,6 +197,24 @@ fcntl.lockf(os.open("l", os.O_RDWR), fcntl.LOCK_SH, 30, 0)`,
 			}
 			t.Errorf("no thread waits in %s for %q without %q:\n%s", tt.call, tt.want, tt.never, last)
 		})
+	}
+}
+
+// checkLess checks what a look says that sees no system calls: less than one that sees them, and nothing else. Of
+// one thread it is known.
+func checkLess(t *testing.T, more, less *hang.Report, tid int, known string) {
+	t.Helper()
+	for _, o := range less.Threads {
+		i := slices.IndexFunc(more.Threads, func(m hang.Thread) bool { return m.TID == o.TID })
+		if i < 0 {
+			continue
+		}
+		m := more.Threads[i]
+		if o.Call != "" || o.ForPID != 0 && (o.ForPID != m.ForPID || o.ForTID != m.ForTID) || o.Stuck && !m.Stuck || o.Cycle && !m.Cycle ||
+			o.TID == tid && (!strings.Contains(o.For, known) || known == "" && o.For != "") {
+			o.Args, m.Args = nil, nil
+			t.Errorf("without system calls, want %q:\n%+v\nwith them:\n%+v", known, o, m)
+		}
 	}
 }
 

@@ -84,6 +84,11 @@ func (t *thread) waitsFor(e end) {
 		t.giveUp()
 		return
 	}
+	defer func() {
+		if t.For != "" && t.seen.Hidden != nil { // the kernel's function says enough
+			t.Note = ""
+		}
+	}()
 	t.on = e.on
 	t.live = t.live || e.unseen
 	if e.known || len(e.on) == 0 {
@@ -216,20 +221,6 @@ func (t *thread) limited(e end, limit bool) end {
 		}
 	}
 	return e
-}
-
-// byFunction finds what can be known by the kernel's function that the thread sleeps in: its call cannot be
-// read, or says nothing.
-func (t *thread) byFunction() end {
-	switch {
-	case strings.HasPrefix(t.Wait, "do_wait"):
-		return t.ends(t.p.children, "the end of")
-	case strings.HasPrefix(t.Wait, "request_wait_answer"), strings.HasPrefix(t.Wait, "fuse_"):
-		return end{text: "an answer of a file system in user space (FUSE)", unseen: true, known: true}
-	case t.State == 'D' && t.Wait != "":
-		return end{text: "the kernel, in " + t.Wait, unseen: true, known: true}
-	}
-	return end{unseen: true}
 }
 
 // ends is a wait for the end of one of several processes.

@@ -25,7 +25,7 @@ var hangs = []struct {
 	{"no reader, and no end", `exec 9>l; flock 9; yes | flock l true`,
 		`deadlock: *`, `yes (pid #) waits*for the reader of pipe:[#], flock l true (pid #)`},
 	{"a lock inherited", `exec 9>l; flock 9; flock l true`,
-		`deadlock: flock l true (pid #)*for the lock of */l, which is held by sh -c *`, `deadlock: sh*wait4*for the end of flock l true (pid #)`},
+		`deadlock: flock l true (pid #)*for the lock of */l, which is held by sh -c * (pid #) or itself`, `deadlock: sh*wait4*for the end of flock l true (pid #)`},
 	{"two flocks", `PY a, b = open("a", "w"), open("b", "w"); r, w = os.pipe(); r2, w2 = os.pipe()
 if os.fork():
     fcntl.flock(a, 2); os.write(w, b"x"); os.read(r2, 1)
@@ -40,7 +40,7 @@ if not os.fork():
 os.wait()`,
 		`deadlock: *`, `deadlock: python3* in fcntl(*, F_SETLKW) for the lock of /*/a, which is held by python3 -c *`},
 	{"make's job server", `printf 'all: a b\na b:\n\tsleep 1000\n' >Makefile; mkfifo f; exec 3<>f; MAKEFLAGS=' -j --jobserver-auth=3,3' exec make`,
-		``, `make (pid #) waits*for a token of make's job server*`},
+		`make (pid #) waits*for a token of make's job server, /*/f: none is left`, `sleep 1000 (pid #) sleeps*left`},
 	{"a connection", `PY s = socket.create_server(("127.0.0.1", 0)); s.accept()`,
 		`python3 * waits* in accept4(3<TCP:[127.0.0.1:#]>*for a connection to 127.0.0.1:#`, ``},
 	{"an answer", `PY s = socket.create_server(("127.0.0.1", 0))
@@ -48,27 +48,27 @@ if os.fork():
     c, _ = s.accept(); time.sleep(1000)
 else:
     c = socket.create_connection(s.getsockname()); s.close(); c.recv(1)`,
-		``, `in recvfrom(*for the peer of TCP 127.0.0.1:#->127.0.0.1:#, python3 -c * (pid #)`},
+		`python3 * (pid #) waits*in recvfrom(*for the peer of TCP 127.0.0.1:#->127.0.0.1:#, python3 -c * (pid #)`, ``},
 	{"a socket pair", `PY a, b = socket.socketpair()
 if os.fork(): a.close(); time.sleep(1000)
 else: b.close(); a.recv(1)`,
-		``, `in recvfrom(*for the peer of the Unix socket [#], python3 -c * (pid #)`},
+		`python3 * (pid #) waits*in recvfrom(*for the peer of the Unix socket [#], python3 -c * (pid #)`, ``},
 	{"a terminal", `script -qc 'cat >x' /dev/null`, `cat (pid #) waits*in read(0</dev/pts/#>*for input from the terminal /dev/pts/#, which is that of script -qc *`, ``},
 	{"a prompt", `script -qc 'read x </dev/tty' /dev/null`, `sh -c read x *</dev/tty>*for input from the terminal /dev/pts/#, *script -qc *`, ``},
 	{"a zombie", `PY
-if os.fork(): time.sleep(1000)`, ``, `has ended, and waits for its parent, to wait for it: python3 -c * (pid #)`},
-	{"a stopped process", `sh -c 'kill -STOP $$'; true`, `sh -c kill -STOP $$ (pid #) is stopped for the signal CONT`, ``},
-	{"in the background of a terminal", `script -qc 'bash -mc "cat & sleep 1000"' /dev/null`, `cat (pid #) is stopped*for the signal CONT: it is in the background of its terminal`, ``},
+if os.fork(): time.sleep(1000)`, `python3 * (pid #) sleeps*left`, `has ended, and waits for its parent to wait for it: python3 -c * (pid #)`},
+	{"a stopped process", `sh -c 'kill -STOP $$'; true`, `sh -c kill -STOP $$ (pid #) is stopped, and waits for the signal CONT`, ``},
+	{"in the background of a terminal", `script -qc 'bash -mc "cat & sleep 1000"' /dev/null`, `cat (pid #) is stopped, and waits for the signal CONT: it is in the background of its terminal`, ``},
 	{"mutexes", `exec ./mutexes`, `deadlock: mutexes (pid #) waits*in futex(*for a mutex of its own thread #`, `deadlock: mutexes (pid #) thread # (mutexes) waits*for a mutex of its own thread #`},
 	{"a thread", `exec ./mutexes x`, `mutexes x (pid #) waits*for the end of its own thread #`, `mutexes x (pid #) thread # (mutexes) waits*for a signal`},
 	{"mutexes in a namespace of process ids", `unshare -Urpf ./mutexes`, `deadlock: mutexes (pid #) waits*in futex(*for a mutex of its own thread #`, ``},
 	{"a lock of Python", `PY import threading
 l = threading.Lock(); l.acquire(); t = threading.Thread(target=l.acquire); t.start(); t.join()`,
-		`stuck: python3 -c *in futex(*for a futex whose owner is recorded nowhere: the other thread of the process`, ``},
+		`stuck: python3 -c *in futex(*for a futex whose owner is recorded nowhere: the other thread of the process, which waits, too`, ``},
 	{"a loop", `while :; do :; done`, `sh -c while :; do :; done (pid #) is busy`, ``},
 	{"a FIFO", `mkfifo f; cat f`, `cat f (pid #) waits*in openat(*for a process that opens the other end of the FIFO f`, ``},
 	{"a poll", `sleep 1000 | python3 -c 'import select; select.select([0], [], [])'`,
-		``, `in *select*for the writer of pipe:[#], sleep 1000 (pid #)`},
+		`python3 -c import select; * (pid #) waits*in *select*for the writer of pipe:[#], sleep 1000 (pid #)`, ``},
 	{"a pidfd", `PY p = os.fork()
 if not p: time.sleep(1000)
 import select
@@ -76,7 +76,7 @@ q = select.poll(); q.register(os.pidfd_open(p)); q.poll()`,
 		`python3 *in poll(*for the end of python3 -c * (pid #)`, `sleeps*left`},
 	{"an eventfd", `PY e = os.eventfd(0)
 if os.fork(): time.sleep(1000)
-else: os.read(e, 8)`, ``, `in read(3<*eventfd]>*for a write to eventfd # by *python3 -c *`},
+else: os.read(e, 8)`, `python3 * (pid #) waits*in read(3<*eventfd]>*for a write to eventfd # by *python3 -c *(pid #) or itself`, ``},
 }
 
 // killMarked kills every process with this setting in its environment.

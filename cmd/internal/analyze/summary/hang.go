@@ -94,9 +94,9 @@ func did(t *analysis.HangThread) string {
 	case posixtrace.HangBusy:
 		return with(with("used a processor", " in ", culprit.Call(t.Call)), ", ", t.For)
 	case posixtrace.HangStopped:
-		return with("was stopped", ", ", t.For)
+		return with("was stopped", ", and waited for ", t.For)
 	case posixtrace.HangZombie:
-		return with("had ended, and its parent had not waited for it", ", ", t.For)
+		return with("had ended", ", and waited for ", t.For)
 	}
 	if t.Since >= 0 {
 		about := " about "

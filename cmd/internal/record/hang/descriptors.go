@@ -220,8 +220,8 @@ func (t *thread) pipe(d descriptor, link string, mode uint32) (e end) {
 		role, other = "the reader", forReading
 	}
 	e.text = role + " of " + link
-	if open&forReading != 0 && t.jobServer(d) {
-		e.text = "a token of make's job server, " + link + ", from"
+	if open&forReading != 0 && t.jobServer(d) { // all jobs hold both ends: none of them says more
+		e.text, e.known = "a token of make's job server, "+link+": none is left", true
 	}
 	e.holders(t.w, link, other, "", "")
 	e.unseen = e.unseen || len(e.on) == 0

@@ -52,7 +52,7 @@ keeps(1111, x.fileno()); x.close(); s.close(); c.recv(1)`, "the peer of TCP 127.
 		{"a terminal and an answer", `
 s = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(s.getsockname()); x, _ = s.accept()
 m, t = os.openpty(); c.recv(1)`, "one of its 4 descriptors"},
-		{"an eventfd", "e = os.eventfd(0); keeps(1111, e); os.read(e, 8)", "a write to eventfd # by sleep 1111 (pid #) or 1 more"},
+		{"an eventfd", "e = os.eventfd(0); keeps(1111, e); os.read(e, 8)", "a write to eventfd # by sleep 1111 (pid #) or itself"},
 		{"two eventfds", "e = os.eventfd(0); f = os.eventfd(0); keeps(1111, e); os.read(e, 8)", "one of its 2 descriptors"},
 		{"a FIFO", `os.mkfifo("f"); os.open("f", os.O_RDONLY)`, "a process that opens the other end of a FIFO"},
 		{"a signal", "import signal; signal.pause()", "a signal"},

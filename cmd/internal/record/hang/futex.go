@@ -86,7 +86,7 @@ func (t *thread) futex() (e end) {
 		e.text += "one of the " + strconv.Itoa(others) + " other threads of the process"
 	}
 	e.on = t.p.threads // this one, too: it makes no difference, and all waits share the list
-	t.apart = true
+	t.apart, t.unowned = true, true
 	return e
 }
 

@@ -99,10 +99,10 @@ func (t *Thread) appendText(b []byte) []byte {
 	}
 	if t.For != "" {
 		between := " for "
-		if t.Kind == Sleeps || t.Kind == Zombie {
+		switch t.Kind {
+		case Sleeps:
 			between = ", "
-		}
-		if t.Kind == Zombie {
+		case Zombie, Stopped:
 			between = ", and waits for "
 		}
 		b = escape.AppendPrintable(append(b, between...), t.For)

@@ -15,7 +15,15 @@ func (w *world) settle() {
 		}
 	}
 	for _, t := range w.order {
-		t.Stuck = !t.live && !w.cut
+		if t.Stuck = !t.live && !w.cut; !t.Stuck || !t.unowned { // else the others of its process are stuck, too
+			continue
+		}
+		switch others := len(t.p.threads) - 1; {
+		case others == 1:
+			t.For += ", which waits, too"
+		case others > 1:
+			t.For += ", which all wait, too"
+		}
 	}
 	w.cycles()
 }

@@ -30,6 +30,7 @@ type thread struct {
 	ran2       bool   // it ran between the looks
 	on         []*thread
 	apart      bool // on has threads of which it is not known that they can end the wait
+	unowned    bool // it waits for a futex whose owner is recorded nowhere
 	live       bool
 	rank       int  // in stuck.go
 	inner      *int // see innerTID

@@ -58,7 +58,7 @@ func (t *thread) zombie() {
 		t.For = "its other threads to end"
 		t.on = slices.DeleteFunc(slices.Clone(t.p.threads), func(o *thread) bool { return o == t })
 	case p != nil:
-		t.waitsFor(end{text: "its parent, to wait for it:", on: t.w.load(p)})
+		t.waitsFor(end{text: "its parent to wait for it:", on: t.w.load(p)})
 	default:
 		t.live = true
 	}
@@ -117,7 +117,10 @@ func (t *thread) waitsFor(e end) {
 			by = "its own thread " + strconv.Itoa(o.TID)
 		}
 	}
-	if n := len(processes); n > 1 {
+	switch n := len(processes); {
+	case n == 2 && processes[t.PID]:
+		by += " or itself"
+	case n > 1:
 		by += " or " + strconv.Itoa(n-1) + " more"
 	}
 	sep := ", "

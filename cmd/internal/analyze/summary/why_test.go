@@ -101,6 +101,12 @@ func TestWhySaysWhatIsKnown(t *testing.T) {
 		return posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: posixtrace.EventProcExit, PID: 1, TID: 1, UnixNano: 2e9}, Data: d.Append(nil)}
 	}
 	exec := posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: posixtrace.EventProcExec, PID: 1, TID: 1, UnixNano: 1e9}, Data: (&posixtrace.ExecData{Path: "/bin/x", Argv: []string{"x"}}).Append(nil)}
+	at := func(id posixtrace.EventID, nano int64, data []byte) posixtrace.Record {
+		return posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id, PID: 1, TID: 1, UnixNano: nano}, Data: data}
+	}
+	limit := at(posixtrace.EventProcTimeout, 1.8e9, (&posixtrace.TimeoutData{Limit: 8e8, Signal: 15}).Append(nil))
+	look := at(posixtrace.EventHangThread, 1.8e9, (&posixtrace.HangData{Args: []string{"x"}, Kind: posixtrace.HangRuns, Since: -1, Note: "the look was given up after 0.5 s", Report: 1}).Append(nil))
+	call := at(3600, 1.9e9, (&posixtrace.SyscallData{Duration: 5e8}).Append(nil))
 	event := posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 100, PID: 1, TID: 1, UnixNano: 1e9}}
 	for _, c := range []struct {
 		name string
@@ -112,9 +118,15 @@ func TestWhySaysWhatIsKnown(t *testing.T) {
 		{"no command", []posixtrace.Record{event}, 2, []string{"verdict: not known: no command is recorded, 1 event in 0s, 2 lost", "failed: not known: no command is recorded", "lost: 2 events, which the answer lacks"}},
 		{"a command alone", []posixtrace.Record{exec, exit(posixtrace.ExitData{Status: 1})}, 0, []string{"failed: not known: no step and no other command is recorded", "output: none is recorded", "waited: not known", "from: -"}},
 		{"success", []posixtrace.Record{exec, exit(posixtrace.ExitData{})}, 0, []string{"failed: nothing", "from: -"}},
+		{"a look that was given up", []posixtrace.Record{exec, limit, look, exit(posixtrace.ExitData{Signal: 15})}, 0, []string{"waited: the look was given up after 0.5 s"}},
+		{"the same, and a system call", []posixtrace.Record{exec, call, limit, look, exit(posixtrace.ExitData{Signal: 15})}, 0, []string{"waited: the look was given up after 0.5 s", "waited: 500ms in read(): x (pid 1)"}},
 		{"without an end", []posixtrace.Record{exec}, 0, []string{"failed: nothing so far: the command runs at the end of the log"}},
 	} {
-		text := answerTo(func(a *analysis.Analysis) { a.NewSource(func(posixtrace.EventID) string { return "" }).Add(c.recs) }, c.lost, WhyOptions{Lines: 25, Logs: []string{"a"}})
+		text := answerTo(func(a *analysis.Analysis) {
+			a.NewSource(func(id posixtrace.EventID) string {
+				return map[posixtrace.EventID]string{3600: "syscall.read"}[id]
+			}).Add(c.recs)
+		}, c.lost, WhyOptions{Lines: 25, Logs: []string{"a"}})
 		checkAnswer(t, text, 25)
 		for _, want := range c.want {
 			if !strings.Contains("\n"+text, "\n"+want+"\n") {

@@ -16,8 +16,9 @@ import (
 // or cannot be read, as ptrace(2) is not permitted. Of several descriptors that the wait may be for, all are
 // looked at, and none is named.
 func (t *thread) byFunction() end {
-	function, _, _ := strings.Cut(t.Wait, ".") // the compiler makes variants: "x.isra.0"
-	if t.name == "" {
+	function, _, _ := strings.Cut(t.Wait, ".")     // the compiler makes variants: "x.isra.0"
+	ring := strings.HasPrefix(t.seen.Name, "iou-") // a worker of io_uring(7), whose files may have no descriptor
+	if t.name == "" && !ring {
 		if e, ok := t.implied(function); ok {
 			return e
 		}

@@ -48,10 +48,14 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 	}
 	at := time.Now()
 	var taken, runs atomic.Bool // taken: there is a report, or that there is none
+	options := hang.Options{Within: lookFor}
+	if cause == posixtrace.HangIdle { // nothing waits for it
+		options.Within = 0
+	}
 	reported := make(chan struct{})
 	go func() {
 		defer close(reported)
-		r := look([]int{s.child.PID}, hang.Options{Within: lookFor})
+		r := look([]int{s.child.PID}, options)
 		if cause == posixtrace.HangIdle && r != nil && slices.ContainsFunc(r.Threads, func(t hang.Thread) bool { return t.Kind == hang.Busy || t.State == 'R' }) {
 			runs.Store(true)
 			return
@@ -70,13 +74,19 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 		s.recordHang(r, list, at)
 		s.showHang(r, cause, sig, at)
 	}()
+	late := time.After(lookWait)
 	select {
 	case <-reported:
 		return !runs.Load()
 	case <-s.hangs.ended:
-		taken.Store(true)
+		if !taken.CompareAndSwap(false, true) { // it is being recorded
+			select {
+			case <-reported:
+			case <-late:
+			}
+		}
 		return true
-	case <-time.After(lookWait):
+	case <-late:
 		if taken.CompareAndSwap(false, true) && cause != posixtrace.HangIdle { // else it is looked at again
 			s.recordNoLook(hang.GivenUp(lookWait), cause, sig, at)
 			if s.showsHang() {

@@ -50,7 +50,7 @@ func telling(arg string, transfers bool) bool {
 func arguments(list string, f func(i int, arg string)) {
 	n, start, depth := 0, 0, 0
 	end := func(at int) {
-		f(n, strings.TrimSpace(list[min(start, at):at]))
+		f(n, strings.TrimSpace(list[start:at]))
 		n, start = n+1, at+1
 	}
 	for i := 0; i < len(list); i++ {
@@ -78,5 +78,5 @@ func arguments(list string, f func(i int, arg string)) {
 			}
 		}
 	}
-	end(len(list)) // the rest was cut off
+	end(len(strings.TrimSuffix(list[start:], ")")) + start) // it was cut off, or a name has a bracket
 }

@@ -18,7 +18,7 @@ func TestCall(t *testing.T) {
 		{"futex(0x7f, FUTEX_WAIT_PRIVATE, 2, NULL)", "futex(0x7f, FUTEX_WAIT_PRIVATE)"},
 		{"recvfrom(3<TCP:[127.0.0.1:1->127.0.0.1:2]>, 0x7f, 1, 0, NULL, NULL)", "recvfrom(3<TCP:[127.0.0.1:1->127.0.0.1:2]>)"},
 		{"splice(0<pipe:[7]>, NULL, 1</x>, NULL, 9)", "splice(0<pipe:[7]>, 1</x>)"},
-		{`read(3</a">, 0x7f, 1)`, `read(3</a">, 0x7f, 1))`}, // a name may be anything
+		{`read(3</a">, 0x7f, 1)`, `read(3</a">, 0x7f, 1)`}, {"read(3</a<b>, 0x7f, 1)", "read(3</a<b>, 0x7f, 1)"}, // a name may be anything
 		{`open("`, `open(")`}, {`open(\`, `open(\)`}, {`"\`, `"\`}, {"(", "()"}, {"a(,", "a()"}, {"a(b", "a(b)"}, {"a)(b>", "a)(b>)"},
 	} {
 		if got := Call(tt[0]); got != tt[1] {

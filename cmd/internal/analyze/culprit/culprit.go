@@ -156,7 +156,7 @@ func WaitsForEnd(d *posixtrace.HangData) bool {
 	}
 	function, _, _ := strings.Cut(d.Wait, ".") // the compiler makes variants: "x.isra.0"
 	switch function {
-	case "do_wait", "kernel_clone", "_do_fork", "wait_for_vfork_done":
+	case "do_wait", "kernel_wait4", "kernel_clone", "_do_fork", "do_fork", "wait_for_vfork_done":
 		return d.Call == ""
 	}
 	return false

@@ -16,26 +16,43 @@ const widestCause = 240
 // lateEnd is how long after a signal the end of a command may have another reason.
 const lateEnd = 30e9
 
-// Hung returns why the first command of a log did not end before it was ended: what the thread that says
-// most of it did; "" if the log does not say, or what ran then says as much. It is untrusted text.
-func Hung(a *analysis.Analysis, r *analysis.Run) string {
+// culpritOf returns the thread that says most of why the first command of a log did not end before it was ended,
+// nil if the log does not say.
+func culpritOf(a *analysis.Analysis, r *analysis.Run) *analysis.HangThread {
 	h := a.Hang(r.Command.Source)
 	switch {
 	case h == nil || !r.Failed() && r.State != analysis.Running:
-		return ""
+		return nil
 	case h.Cause == posixtrace.HangTimeout && r.TimedOut():
 	case h.Cause == posixtrace.HangSignal && r.Start+r.Wall-h.At < lateEnd:
 	default:
-		return ""
+		return nil
 	}
-	t := h.Culprit()
+	return h.Culprit()
+}
+
+// Hung returns why the first command of a log did not end before it was ended: what the thread that says
+// most of it did; "" if the log does not say, or what ran then says as much. It is untrusted text.
+func Hung(a *analysis.Analysis, r *analysis.Run) string {
+	t := culpritOf(a, r)
 	switch {
 	case t == nil, t.Kind == posixtrace.HangSleeps && t.Label == r.Label():
 		return ""
-	case RunningThen(r) != "" && (t.Kind == posixtrace.HangSleeps || waitsForSignal(t)):
+	case RunningThen(r) != "" && (t.Kind == posixtrace.HangSleeps || waitsForSignal(t) || notSeen(t) || culprit.WaitsForEnd(&t.HangData) && !t.Stuck):
 		return ""
 	}
 	return cut(sentence(t, r), widestCause)
+}
+
+// notLooked begins the line of why it is not known what a command waited for, if it is known what ran then.
+const notLooked = "what it waited for: "
+
+// lookLine returns that line, if any.
+func (s *show) lookLine(r *analysis.Run) []line {
+	if t := culpritOf(s.Analysis, r); t != nil && notSeen(t) && RunningThen(r) != "" {
+		return []line{{before: notLooked, subject: cut(sentence(t, r), widestCause), whole: true}}
+	}
+	return nil
 }
 
 // waitsForSignal reports whether a thread waits for a signal, as a shell does for the end of its children.
@@ -54,7 +71,7 @@ func sentence(t *analysis.HangThread, known *analysis.Run) string {
 	case who == "":
 		who = "process " + strconv.Itoa(t.PID)
 	}
-	if notSeen(t) {
+	if notSeen(t) && t.Wait == "" {
 		if itself {
 			return t.Note
 		}
@@ -78,9 +95,9 @@ func sentence(t *analysis.HangThread, known *analysis.Run) string {
 	return text
 }
 
-// notSeen reports whether of a thread is only known why it could not be seen.
+// notSeen reports whether of a thread is known why it could not be seen, and little more.
 func notSeen(t *analysis.HangThread) bool {
-	return t.Kind == posixtrace.HangRuns && t.Call == "" && t.For == "" && t.Note != ""
+	return (t.Kind == posixtrace.HangRuns || t.Kind == posixtrace.HangWaits) && t.Call == "" && t.For == "" && t.Note != ""
 }
 
 // did returns in words what a thread did.

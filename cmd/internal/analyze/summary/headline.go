@@ -145,7 +145,7 @@ func (s *show) verdict(r *analysis.Run) []line {
 		after = ": runs at the end of the log, after " + duration(r.Wall)
 	}
 	list := append([]line{{subject: r.Label(), after: after + usage(r), failed: r.Failed()}}, s.hangLines(r)...)
-	return append(list, runningLine(r)...)
+	return append(append(list, runningLine(r)...), s.lookLine(r)...)
 }
 
 // usage returns what a command that has ended used.

@@ -66,7 +66,7 @@ func nested(list []*analysis.Command, others int) string {
 // timeoutLines returns the lines of a command whose time limit passed.
 func (s *show) timeoutLines(r *analysis.Run) []line {
 	list := append([]line{{subject: r.Label(), after: ": " + TimedOut(r.Timeout.Limit), failed: true}}, s.hangLines(r)...)
-	list = append(list, runningLine(r)...)
+	list = append(append(list, runningLine(r)...), s.lookLine(r)...)
 	if r.State == analysis.Running {
 		return append(list, line{before: "runs at the end of the log, after " + duration(r.Wall)})
 	}

@@ -159,11 +159,11 @@ func (a *answer) verdict() {
 			if i == 0 && a.End != "" && r.State != analysis.Ended {
 				l.after = ": " + a.End + unrecorded
 			}
-			if l.joined || strings.HasPrefix(l.before, "idle at ") { // why it had not ended before
+			if l.joined || l.before == notLooked || strings.HasPrefix(l.before, "idle at ") { // why it had not ended before
 				key = keyWaited
 				t := a.Hang(r.Command.Source).Culprit()
 				a.called = a.called || l.before != runningThen && !(t != nil && notSeen(t))
-				l.before = strings.TrimPrefix(l.before, "then: ")
+				l.before = strings.TrimPrefix(strings.TrimPrefix(l.before, "then: "), notLooked)
 			}
 			a.add(key, l)
 		}

@@ -107,6 +107,9 @@ func TestWhySaysWhatIsKnown(t *testing.T) {
 	limit := at(posixtrace.EventProcTimeout, 1.8e9, (&posixtrace.TimeoutData{Limit: 8e8, Signal: 15}).Append(nil))
 	look := at(posixtrace.EventHangThread, 1.8e9, (&posixtrace.HangData{Args: []string{"x"}, Kind: posixtrace.HangRuns, Since: -1, Note: "the look was given up after 0.5 s", Report: 1}).Append(nil))
 	call := at(3600, 1.9e9, (&posixtrace.SyscallData{Duration: 5e8}).Append(nil))
+	fork := at(posixtrace.EventProcFork, 1.4e9, (&posixtrace.ForkData{Child: 2}).Append(nil))
+	child := at(posixtrace.EventProcExec, 1.5e9, (&posixtrace.ExecData{Path: "/bin/y", Argv: []string{"y"}}).Append(nil))
+	child.PID, child.TID = 2, 2
 	event := posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: 100, PID: 1, TID: 1, UnixNano: 1e9}}
 	for _, c := range []struct {
 		name string
@@ -120,6 +123,8 @@ func TestWhySaysWhatIsKnown(t *testing.T) {
 		{"success", []posixtrace.Record{exec, exit(posixtrace.ExitData{})}, 0, []string{"failed: nothing", "from: -"}},
 		{"a look that was given up", []posixtrace.Record{exec, limit, look, exit(posixtrace.ExitData{Signal: 15})}, 0, []string{"waited: the look was given up after 0.5 s"}},
 		{"the same, and a system call", []posixtrace.Record{exec, call, limit, look, exit(posixtrace.ExitData{Signal: 15})}, 0, []string{"waited: the look was given up after 0.5 s", "waited: 500ms in read(): x (pid 1)"}},
+		{"the same, and what ran", []posixtrace.Record{exec, fork, child, limit, look, exit(posixtrace.ExitData{Signal: 15})}, 0,
+			[]string{"waited: running then: y, in x", "waited: the look was given up after 0.5 s"}},
 		{"without an end", []posixtrace.Record{exec}, 0, []string{"failed: nothing so far: the command runs at the end of the log"}},
 	} {
 		text := answerTo(func(a *analysis.Analysis) {

@@ -102,7 +102,7 @@ func Look(roots []int, o Options) *Report {
 	if n := w.first; n < len(w.order) {
 		w.pause(n, o.Pause)
 	}
-	if !w.over() {
+	if !w.late() {
 		w.places()
 	}
 	w.settle()

@@ -22,9 +22,12 @@ func (w *world) limit(d time.Duration) {
 // over reports whether the time of the look is over. What was found until then counts, but for what a thread that
 // was not looked at may change: which threads can end a wait, and which are stuck.
 func (w *world) over() bool {
-	w.cut = w.cut || w.within > 0 && !time.Now().Before(w.until)
+	w.cut = w.cut || w.late()
 	return w.cut
 }
+
+// late reports whether there is no time for what says no more of what threads wait for.
+func (w *world) late() bool { return w.within > 0 && !time.Now().Before(w.until) }
 
 // giveUp notes that it was not found what the thread waits for, as the time is over.
 func (t *thread) giveUp() {

@@ -19,8 +19,18 @@ func (t *thread) byFunction() end {
 	function, _, _ := strings.Cut(t.Wait, ".")     // the compiler makes variants: "x.isra.0"
 	ring := strings.HasPrefix(t.seen.Name, "iou-") // a worker of io_uring(7), whose files may have no descriptor
 	if t.name == "" && !ring {
-		if e, ok := t.implied(function); ok {
-			return e
+		is, known := t.p.implied[function] // of all its threads: the function says no more of one
+		if !known {
+			if t.p.implied == nil {
+				t.p.implied = map[string]implied{}
+			}
+			is.end, is.ok = t.implied(function)
+			is.kind, is.apart = t.Kind, t.apart
+			t.p.implied[function] = is
+		}
+		if is.ok {
+			t.Kind, t.apart = is.kind, is.apart
+			return is.end
 		}
 	}
 	switch {
@@ -30,6 +40,14 @@ func (t *thread) byFunction() end {
 		return end{text: "the kernel, in " + t.Wait, unseen: true, known: true}
 	}
 	return end{unseen: true}
+}
+
+// implied is what a function of the kernel implies of the threads of a process.
+type implied struct {
+	end   end
+	ok    bool
+	kind  Kind
+	apart bool
 }
 
 // implied returns what a function of the kernel implies, by its names in Linux 4.x to 6.x. Another one implies
@@ -130,21 +148,26 @@ func (t *thread) unix(f file) bool {
 func (t *thread) tcp(f file) tcpSocket { return t.w.tcpTable(t.PID).sockets[f.inode()] }
 
 // files returns the descriptors of the process of the thread for which want is true. A file that several of them
-// refer to is there once.
+// refer to is there once, a pipe once for each direction.
 func (t *thread) files(want func(f file) bool) (list []file) {
 	if t.p.files == nil {
 		t.p.files = []file{}
-		seen := map[string]bool{}
+		stats, seen := map[string]unix.Stat_t{}, map[string]bool{} // by link
 		t.w.hide("descriptors", numbers(procfs.File(t.PID, "fd"), func(n int) {
 			if t.w.over() {
 				return
 			}
 			f := file{descriptor: descriptor{t.PID, n}}
-			key := ""
-			if f.link = f.descriptor.link(); f.link != "" && unix.Stat(f.path(), &f.stat) == nil {
-				key = fmt.Sprint(f.link, " ", f.mode())
+			f.link = f.descriptor.link()
+			key, known := f.link, false
+			if f.stat, known = stats[f.link]; !known && f.link != "" {
+				unix.Stat(f.path(), &f.stat)
+				stats[f.link] = f.stat
 			}
-			if strings.HasPrefix(f.link, "anon_inode:") || key == "" { // the link does not say which
+			switch {
+			case f.is(unix.S_IFIFO):
+				key += strconv.Itoa(int(f.mode()))
+			case strings.HasPrefix(f.link, "anon_inode:"), f.link == "": // that does not say which
 				key = strconv.Itoa(n)
 			}
 			if !seen[key] {
@@ -163,16 +186,16 @@ func (t *thread) files(want func(f file) bool) (list []file) {
 
 // oneOf finds what can end a wait for one of several files. Which one it is, is known if there is one.
 func (t *thread) oneOf(what string, list []file, mode uint32) (e end) {
-	for _, f := range list {
-		one := t.endOf(f.fd, mode)
-		if len(list) == 1 {
-			return one
-		}
-		e.unseen = e.unseen || one.unseen
-		e.add(one.on)
-	}
-	if len(list) == 0 {
+	switch len(list) {
+	case 0:
 		return end{unseen: true}
+	case 1:
+		return t.endOf(list[0].fd, mode)
+	}
+	for _, f := range list[:min(len(list), mostPolled)] {
+		one := t.endOf(f.fd, mode)
+		e.unseen = e.unseen || one.unseen || len(list) > mostPolled
+		e.add(one.on)
 	}
 	e.text, e.known = "one of its "+strconv.Itoa(len(list))+" "+what, true
 	t.apart = true

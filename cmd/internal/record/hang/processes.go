@@ -69,6 +69,7 @@ type process struct {
 
 	args    []string
 	files   []file // nil before the first use
+	implied map[string]implied
 	threads []*thread
 	loaded  bool
 	inner   *int // its pid in its own namespace, see innerID

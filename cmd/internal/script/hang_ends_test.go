@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -73,6 +74,35 @@ func TestHangTwice(t *testing.T) {
 		out := h.output("ptrace-dump", "-e", "hang.thread", "x.trace")
 		return strings.Count(out, " cycle=yes ") == 2 || strings.Contains(out, "given up")
 	})
+}
+
+// A look that takes too long leaves in the log that it was given up, and the signal reaches the command. Here
+// ptrace-run is stopped during the look.
+func TestHangGivenUp(t *testing.T) {
+	h := newCrashes(t)
+	text := ""
+	for try := 0; try < 10; try++ { // it may be stopped before the look, or after it
+		run, _, _ := h.startHung("echo; read x", "-o", "x.trace")
+		run.Process.Signal(syscall.SIGTERM)
+		time.Sleep(20 * time.Millisecond)
+		run.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(600 * time.Millisecond) // longer than a look may take
+		run.Process.Signal(syscall.SIGCONT)
+		run.Wait()
+		if ws := run.ProcessState.Sys().(syscall.WaitStatus); !ws.Signaled() || ws.Signal() != syscall.SIGTERM {
+			t.Fatal(run.ProcessState)
+		}
+		text = h.output("ptrace-dump", "-s", "x.trace")
+		first, _, _ := strings.Cut(text, "\n")
+		if !regexp.MustCompile(`; then: .*the look was given up after 0\.[45] s`).MatchString(first) {
+			continue
+		}
+		if why := h.output("ptrace-dump", "--why", "x.trace"); !regexp.MustCompile(`(?m)^waited: .*the look was given up after 0\.[45] s`).MatchString(why) {
+			t.Errorf("%s", why)
+		}
+		return
+	}
+	t.Errorf("%s", text)
 }
 
 // The command of a ptrace-run that is killed during a look goes on. The next command completes the log.

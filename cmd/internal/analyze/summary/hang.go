@@ -182,8 +182,8 @@ func (s *show) hangs() *table {
 			t.add(x.Stuck || x.Cycle, x.Label, strconv.Itoa(x.PID), tid, kind, since, cmp.Or(culprit.Call(x.Call), x.Wait), with(x.For, "; ", x.Note))
 		}
 	}
-	if len(t.rows) < 2 && t.hidden == 0 && len(s.Runs()) == 1 && s.hangLines(s.Runs()[0]) != nil {
-		return nil // the first line has it
+	if len(t.rows) < 2 && t.hidden == 0 && len(s.Runs()) == 1 && len(append(s.hangLines(s.Runs()[0]), s.lookLine(s.Runs()[0])...)) > 0 {
+		return nil // the first lines have it
 	}
 	t.drop("tid", " waits for")
 	return t

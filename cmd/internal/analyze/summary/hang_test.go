@@ -119,6 +119,31 @@ func TestHungForms(t *testing.T) {
 	}
 }
 
+// Where it is known what ran, that a look was given up is a line of its own, and no table.
+func TestHungNotSeen(t *testing.T) {
+	for wait, want := range map[string]string{"": "the look was given up", "do_wait": "the command waited in do_wait (the look was given up)"} {
+		o := &Options{}
+		a := New(o)
+		s := a.NewSource(func(posixtrace.EventID) string { return "" })
+		at := int64(0)
+		add := func(id posixtrace.EventID, pid int, data []byte) {
+			at += 1e9
+			s.Add([]posixtrace.Record{{EventInfo: posixtrace.EventInfo{ID: id, PID: pid, TID: pid, UnixNano: at}, Data: data}})
+		}
+		add(posixtrace.EventProcExec, 1, (&posixtrace.ExecData{Path: "/bin/x", Argv: []string{"x"}}).Append(nil))
+		add(posixtrace.EventProcFork, 1, (&posixtrace.ForkData{Child: 2}).Append(nil))
+		add(posixtrace.EventProcExec, 2, (&posixtrace.ExecData{Path: "/bin/y", Argv: []string{"y"}}).Append(nil))
+		add(posixtrace.EventProcTimeout, 1, (&posixtrace.TimeoutData{Limit: 3 * time.Second, Signal: 15}).Append(nil))
+		add(posixtrace.EventHangThread, 1, (&posixtrace.HangData{Args: []string{"x"}, Wait: wait, Since: -1, Note: "the look was given up", Report: 1}).Append(nil))
+		add(posixtrace.EventProcExit, 1, (&posixtrace.ExitData{Signal: 15}).Append(nil))
+		a.Finish()
+		got := string(Append(nil, a, 0, o))
+		if !strings.HasPrefix(got, "x: timed out after 3 s; running then: y, in x\nwhat it waited for: "+want+"\nended: ") || strings.Contains(got, "waits for") {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 // A table has the threads, those of a deadlock first.
 func TestHungTable(t *testing.T) {
 	got := hungLog(&Options{}, posixtrace.HangTimeout, time.Second, []hungThread{

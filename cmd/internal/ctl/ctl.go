@@ -46,6 +46,7 @@ var options = []cli.Option{
 	{Short: 'f', Long: "force", Help: "shutdown: a missing stream is not an error", Verbs: []string{"shutdown"}},
 	{Short: 'j', Long: "json", Help: "status, list, hang: one JSON object per stream, or thread", Verbs: []string{"status", "list", "hang"}},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "status: what the threads of this process are doing now; hang: the root of the tree", Verbs: []string{"status", "hang"}, Excludes: cli.Excludes("stream", "reset")},
+	{Long: "stack", Help: "hang: show the call stack of each thread", Verbs: []string{"hang"}, Needs: cli.Needs("pid")},
 	{Long: "reset", Help: "status: reset the overrun and error members", Verbs: []string{"status"}},
 	{Short: 'q', Long: "quiet", Help: "list: only names, or paths of ambiguous names", Verbs: []string{"list"}},
 	{Long: "stale", Help: "list: only streams whose process has ended", Verbs: []string{"list"}},

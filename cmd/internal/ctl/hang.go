@@ -2,11 +2,15 @@ package ctl
 
 import (
 	"syscall"
+	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/hang"
 )
+
+// nameTime bounds the search for names of functions: a tree may have many large programs.
+const nameTime = 10 * time.Second
 
 // showHang shows what a process and its descendants wait for.
 func showHang(env *cli.Env, args *cli.Args) error {
@@ -20,10 +24,11 @@ func showHang(env *cli.Env, args *cli.Args) error {
 	if err != nil {
 		return err
 	}
-	r := hang.Look([]int{pid}, hang.Options{})
+	r := hang.Look([]int{pid}, hang.Options{Stack: args.Has("stack")})
 	if len(r.Threads) == 0 {
 		return cli.Failf("process %d: %s", pid, cli.Strerror(syscall.ESRCH))
 	}
+	r.Name(time.Now().Add(nameTime))
 	var b []byte
 	if args.Has("json") {
 		for i := range r.Threads {
@@ -56,6 +61,9 @@ func appendHangJSON(b []byte, t *hang.Thread) []byte {
 	f.Add("for_tid", t.ForTID)
 	f.Add("stuck", t.Stuck)
 	f.Add("cycle", t.Cycle)
+	if t.Stack != nil {
+		f.Add("callers", t.Stack)
+	}
 	f.Add("note", t.Note)
 	return f.AppendJSON(b)
 }

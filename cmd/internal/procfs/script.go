@@ -95,6 +95,9 @@ func Tracer(tid int) int { return statusField(tid, "TracerPid") }
 // Of returns the process of a thread, or 0.
 func Of(tid int) int { return statusField(tid, "Tgid") }
 
+// Filters returns how many filters of system calls a thread has, or 0.
+func Filters(tid int) int { return statusField(tid, "Seccomp_filters") }
+
 // statusField returns a number in the status file of a thread, or 0.
 func statusField(tid int, name string) int {
 	status, err := Read(tid, "status")

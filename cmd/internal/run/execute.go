@@ -75,6 +75,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	unwatch()
 	s.plan.limit.stop()
 	s.signals.Stop()
+	s.hangs.await()
 	s.boundLog(end, terminated.Load())
 	s.endSampling()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,6 +26,9 @@ const (
 	lookFor = 400 * time.Millisecond
 	// mostLookLines bounds the lines of a report on standard error.
 	mostLookLines = 40
+	// nameTime bounds the search for names of functions, which begins when the signal has been passed on:
+	// the files of the programs may be large.
+	nameTime = time.Second
 )
 
 var look = hang.Look // the test has a slow one
@@ -35,59 +39,57 @@ type hangs struct {
 	signaled atomic.Bool   // a signal had a report: what follows does not wait for another one
 	shown    atomic.Bool   // a report is on standard error
 	ended    chan struct{} // closed when the command has ended
+
+	last atomic.Pointer[hang.Report]
+
+	mu     sync.Mutex
+	naming []chan struct{} // closed when a report is complete of which the look is over
+}
+
+// await waits for the reports of which the look is over.
+func (h *hangs) await() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	late := time.After(2 * nameTime)
+	for _, reported := range h.naming {
+		select {
+		case <-reported:
+		case <-late:
+			return
+		}
+	}
 }
 
 // reportHang reports what the threads of the command do: as events, and without a log on standard error. It
-// returns after lookWait at the latest; a look that has not ended by then is given up, and the log says so.
-// Neither is an idle command reported of which a thread runs after all, or waits for a processor. Of these,
-// reportHang returns false. A command that ends during the look, as by a signal to its whole process group,
-// waits for nothing any more: there is no report.
+// returns after lookWait at the latest; a look that has not ended by then is given up, and the log says so, or
+// if only stacks lack, is reported without. Names of functions are found later, see await. Neither is an idle
+// command reported of which a thread runs after all, or waits for a processor. Of these, reportHang returns
+// false. A command that ends during the look, as by a signal to its whole process group, waits for nothing any
+// more: there is no report.
 func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) bool {
 	if s.child == nil || !s.child.Alive() {
 		return true
 	}
 	at := time.Now()
-	var taken, runs atomic.Bool // taken: there is a report, or that there is none
-	options := hang.Options{Within: lookFor}
+	var early atomic.Pointer[hang.Report]
+	options := hang.Options{Within: lookFor, Stack: s.plan.stack, Early: early.Store, Until: at.Add(lookFor), Last: s.hangs.last.Load()}
 	if cause == posixtrace.HangIdle { // nothing waits for it
 		options.Within = 0
 	}
-	reported := make(chan struct{})
-	go func() {
-		defer close(reported)
-		r := look([]int{s.child.PID}, options)
-		if cause == posixtrace.HangIdle && r != nil && slices.ContainsFunc(r.Threads, func(t hang.Thread) bool { return t.Kind == hang.Busy || t.State == 'R' }) {
-			runs.Store(true)
-			return
-		}
-		if !taken.CompareAndSwap(false, true) {
-			return
-		}
-		if r == nil || len(r.Threads) == 0 {
-			s.recordNoLook("the look failed: no thread was seen", cause, sig, at)
-			return
-		}
-		for i := range r.Threads { // the clock of a wait that no tracer measures may be wrong by a second
-			r.Threads[i].Since = min(r.Threads[i].Since, at.Sub(s.from))
-		}
-		list := s.hangData(r, cause, sig, int(s.hangs.reports.Add(1)))
-		s.recordHang(r, list, at)
-		s.showHang(r, cause, sig, at)
-	}()
+	looked := make(chan *hang.Report, 1)
+	go func() { looked <- look([]int{s.child.PID}, options) }()
 	late := time.After(lookWait)
+	var r *hang.Report
 	select {
-	case <-reported:
-		return !runs.Load()
+	case r = <-looked:
 	case <-s.hangs.ended:
-		if !taken.CompareAndSwap(false, true) { // it is being recorded
-			select {
-			case <-reported:
-			case <-late:
-			}
-		}
 		return true
 	case <-late:
-		if taken.CompareAndSwap(false, true) && cause != posixtrace.HangIdle { // else it is looked at again
+		if r = early.Load(); r != nil {
+			r.Notes = append(r.Notes, "not seen: stacks in "+lookWait.String())
+			break
+		}
+		if cause != posixtrace.HangIdle { // else it is looked at again
 			s.recordNoLook(hang.GivenUp(lookWait), cause, sig, at)
 			if s.showsHang() {
 				go s.say([]byte(s.env.Prog + ": " + s.whyHang(cause, sig, at) + ": what it waits for could not be seen in " + lookWait.String() + "\n"))
@@ -95,6 +97,37 @@ func (s *session) reportHang(cause posixtrace.HangCause, sig syscall.Signal) boo
 		}
 		return false
 	}
+	if r == nil || len(r.Threads) == 0 {
+		s.recordNoLook("the look failed: no thread was seen", cause, sig, at)
+		return true
+	}
+	if cause == posixtrace.HangIdle && slices.ContainsFunc(r.Threads, func(t hang.Thread) bool { return t.Kind == hang.Busy || t.State == 'R' }) {
+		return false
+	}
+	for i := range r.Threads { // the clock of a wait that no tracer measures may be wrong by a second
+		r.Threads[i].Since = min(r.Threads[i].Since, at.Sub(s.from))
+	}
+	s.hangs.last.Store(r)
+	reported := make(chan struct{})
+	wait := time.After(time.Until(at.Add(lookWait)))
+	if r.Unnamed() {
+		s.hangs.mu.Lock()
+		s.hangs.naming = append(s.hangs.naming, reported)
+		s.hangs.mu.Unlock()
+		wait = time.After(0)
+	}
+	go func() {
+		defer close(reported)
+		r.Name(time.Now().Add(nameTime))
+		list := s.hangData(r, cause, sig, int(s.hangs.reports.Add(1)))
+		s.recordHang(r, list, at)
+		s.showHang(r, cause, sig, at)
+	}()
+	select {
+	case <-reported:
+	case <-wait:
+	}
+	return true
 }
 
 // recordNoLook records why there is no report, as an event of the command.

@@ -207,3 +207,30 @@ func TestOneCulprit(t *testing.T) {
 		}
 	}
 }
+
+// A look of which only the stacks take long is reported without them, and does not keep a signal longer.
+func TestLateStacks(t *testing.T) {
+	defer func(was func([]int, hang.Options) *hang.Report) { look = was }(look)
+	done := make(chan struct{})
+	look = func(_ []int, o hang.Options) *hang.Report {
+		defer close(done)
+		report := hang.Report{Threads: []hang.Thread{{PID: 1, TID: 1, Program: "x"}}}
+		o.Early(&report)
+		time.Sleep(2 * lookWait)
+		return &report
+	}
+	var out said
+	s := &session{plan: &runPlan{stack: true}, env: &cli.Env{Prog: "ptrace-run", Stderr: &out}, child: child.NewRemote(os.Getpid(), nil, nil), from: time.Now()}
+	started := time.Now()
+	s.reportHang(posixtrace.HangSignal, syscall.SIGTERM)
+	if took := time.Since(started); took < lookWait || took > 2*lookWait {
+		t.Errorf("a signal is delayed by %v", took)
+	}
+	<-done
+	s.hangs.await()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && strings.Count(out.text(), "\n") < 3; time.Sleep(time.Millisecond) {
+	}
+	if got := out.text(); !strings.HasSuffix(got, "\nnot seen: stacks in 500ms\n") || strings.Count(got, "\n") != 3 {
+		t.Errorf("%q", got)
+	}
+}

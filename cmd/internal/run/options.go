@@ -16,7 +16,7 @@ var runOptions = slices.Concat(newstream.LogOptions, []cli.Option{
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "record command (default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
 	newstream.DecodeOption,
-	newstream.StackOption,
+	{Long: "stack", Help: "record the stack of each call, and of a hang"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "attach to PID until INT; needs -e or --sample", Excludes: attachExcludes},
 	{Long: "make", Help: "record a span for each line of a recipe of make"},
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the command's children too (yes)"},

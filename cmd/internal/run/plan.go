@@ -31,6 +31,7 @@ type runPlan struct {
 	sample    time.Duration // between samples, 0 for none
 	limit     timeLimit
 	hang      time.Duration // report a command that is idle for so long; 0: never
+	stack     bool          // with the stacks of its threads
 	dump      string        // fail, always, never
 	last      int
 	summary   bool
@@ -54,6 +55,7 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 		sync:      args.Has("sync"),
 		stopped:   args.Has("stopped"),
 		dump:      "fail",
+		stack:     args.Has("stack"),
 		summary:   args.Has("summary"),
 		report:    args.Value("report"),
 		strict:    args.Has("strict"),

@@ -30,8 +30,9 @@ type Table struct {
 	// DebugDirs are the directories that have separate debug files below .build-id.
 	DebugDirs []string
 
-	files map[fileKey]*opened
-	room  int64 // how many more bytes of debug information may be kept
+	files  map[fileKey]*opened
+	room   int64 // how many more bytes of debug information may be kept
+	closed bool
 }
 
 // fileKey identifies a file: one of the same path may have been another one earlier.
@@ -54,6 +55,9 @@ const maxFiles = 4096
 func NewTable() *Table {
 	return &Table{DebugDirs: []string{"/usr/lib/debug"}, files: make(map[fileKey]*opened), room: totalRoom}
 }
+
+// Close makes the table find places only in the files that it has read.
+func (t *Table) Close() { t.closed = true }
 
 // Reasons why an address has no name.
 var (
@@ -89,7 +93,7 @@ func (t *Table) open(o *Object) (*file, error) {
 	key := fileKey{o.Path, string(o.BuildID)}
 	n, ok := t.files[key]
 	if !ok {
-		if len(t.files) >= maxFiles {
+		if len(t.files) >= maxFiles || t.closed {
 			return nil, errTooMany
 		}
 		n = &opened{}

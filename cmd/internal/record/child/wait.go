@@ -2,6 +2,7 @@ package child
 
 import (
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -56,16 +57,16 @@ func waitID(kind, id, options int, usage *syscall.Rusage) (int, syscall.WaitStat
 		if err != nil || info.pid == 0 {
 			return 0, nothing, err
 		}
-		break
+		if info.code != trapped {
+			break
+		}
+		// Another thread of this process has stopped it for a moment, to read its registers.
+		if options&unix.WNOHANG != 0 {
+			return 0, nothing, nil
+		}
+		time.Sleep(time.Millisecond)
 	}
 	pid := int(info.pid)
-	const (
-		exited  = 1 // CLD_EXITED
-		killed  = 2
-		dumped  = 3
-		trapped = 4
-		stopped = 5
-	)
 	switch status := syscall.WaitStatus(info.status); info.code {
 	case exited:
 		return pid, status & 0xff << 8, nil
@@ -73,8 +74,17 @@ func waitID(kind, id, options int, usage *syscall.Rusage) (int, syscall.WaitStat
 		return pid, status & 0x7f, nil
 	case dumped:
 		return pid, status&0x7f | 0x80, nil
-	case trapped, stopped:
+	case stopped:
 		return pid, status&0xff<<8 | 0x7f, nil
 	}
 	return pid, nothing, nil
 }
+
+// Codes of SIGCHLD.
+const (
+	exited  = 1 // CLD_EXITED
+	killed  = 2
+	dumped  = 3
+	trapped = 4
+	stopped = 5
+)

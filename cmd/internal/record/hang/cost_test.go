@@ -100,3 +100,32 @@ os.read(r, 1)`, 300 * time.Millisecond, nil},
 		})
 	}
 }
+
+// The stacks cost in proportion to their number, which is bounded.
+func TestStackCost(t *testing.T) {
+	cmd := start(t, `
+for i in range(50):
+    r, w = os.pipe(); keeps(1000, w); os.close(w)
+    if not os.fork(): os.read(r, 1)
+    os.close(r)
+open('ready', 'w')
+time.sleep(1000)`)
+	tracetest.Wait(t, "the program is ready", func() bool { _, err := os.Stat(cmd.Dir + "/ready"); return err == nil })
+	const most = 300 * time.Millisecond // of processor time
+	best, wall, stacks := time.Hour, time.Hour, 0
+	for i := 0; i < 10 && (best > most || stacks < 60); i++ {
+		from, at := spent(), time.Now()
+		r := hang.Look([]int{cmd.Process.Pid}, hang.Options{Stack: true})
+		best, wall, stacks = min(best, spent()-from), min(wall, time.Since(at)), 0
+		r.Name(time.Now().Add(time.Minute))
+		for _, o := range r.Threads {
+			if len(o.Stack) > 2 {
+				stacks++
+			}
+		}
+	}
+	t.Logf("%d stacks: %v of a processor, %v in all", stacks, best.Round(time.Millisecond), wall.Round(time.Millisecond))
+	if best > most || stacks < 60 || stacks > 64 {
+		t.Errorf("%d stacks, %v of a processor, more than %v", stacks, best, most)
+	}
+}

@@ -2,7 +2,7 @@
 
 // Package hang finds what the threads of a tree of processes wait for, and which thread can end each wait.
 // It stops no thread and needs no tracer: it reads /proc and the memory of the processes, as far as the
-// caller may.
+// caller may. Only for the stack of a thread it may have to stop that one for a moment (stack.go).
 //
 // Look looks at each thread twice (threads.go), so that it can tell a thread that waits from one that works.
 // For each that waits, wait.go finds by the system call what it waits for: by descriptor (descriptors.go,
@@ -18,6 +18,7 @@ package hang
 import (
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -48,10 +49,15 @@ type Thread struct {
 	For      string        // what it waits for; "" if unknown
 	ForPID   int           // the thread that it waits for, or the first of several; 0: none is known
 	ForTID   int
-	Stuck    bool // no thread and no process that can be seen can wake it
-	Cycle    bool // it waits, over other threads, for itself: a deadlock
-	Stack    []string
-	Note     string // what could not be seen of it
+	Stuck    bool     // no thread and no process that can be seen can wake it
+	Cycle    bool     // it waits, over other threads, for itself: a deadlock
+	Stack    []string // the calls in the program, the innermost first; Report.Name names them
+	Note     string   // what could not be seen of it
+
+	stack      *stack   // what Name names
+	goroutines []*stack // of the process
+	hot        *hot
+	held       *tracer.Thread // what it did when it was stopped for a moment, or nil
 }
 
 // Data returns the data of the event of the thread, without those of the report.
@@ -66,6 +72,10 @@ func (t *Thread) Data() posixtrace.HangData {
 type Options struct {
 	Pause  time.Duration // between the looks; 0 means 60 ms
 	Within time.Duration // how long to look, about; 0: no limit. A look that is cut says so, and calls no thread stuck
+	Stack  bool          // find the stacks of calls
+	Until  time.Time     // by when to find them; 0 means within 2 s
+	Last   *Report       // of the same tree, or nil: it may have stopped threads that wait
+	Early  func(*Report) // is called with what there is without the stacks, which take longer; or nil
 
 	refused error // by tests: why ptrace(2) is not permitted
 }
@@ -74,6 +84,8 @@ type Options struct {
 type Report struct {
 	Threads []Thread // in the order of the tree
 	Notes   []string // what could not be seen
+
+	at time.Time
 }
 
 // pause is the time between two looks, unless Options say another.
@@ -87,6 +99,7 @@ func Look(roots []int, o Options) *Report {
 	w := newWorld()
 	w.limit(o.Within)
 	w.noAttach = o.refused
+	w.last = o.Last
 	w.listProcesses()
 	tree := w.tree(roots)
 	for _, p := range tree {
@@ -95,6 +108,7 @@ func Look(roots []int, o Options) *Report {
 	if len(w.order) == 0 { // it has ended, or cannot be seen
 		return w.report(tree)
 	}
+	begin := time.Now()
 	w.pause(0, o.Pause)
 	for i := 0; i < len(w.order); i++ { // it grows by threads outside the tree
 		w.order[i].explain()
@@ -103,8 +117,18 @@ func Look(roots []int, o Options) *Report {
 		w.pause(n, o.Pause)
 	}
 	if !w.late() {
-		w.places()
+		w.places(o.Stack)
 	}
 	w.settle()
-	return w.report(tree)
+	if o.Stack {
+		if o.Early != nil {
+			r := w.report(tree)
+			r.at = begin
+			o.Early(r)
+		}
+		w.stacks(o.Until)
+	}
+	r := w.report(tree)
+	r.at = begin
+	return r
 }

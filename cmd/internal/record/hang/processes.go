@@ -24,6 +24,7 @@ type world struct {
 	order     []*thread // as they were looked at
 	first     int       // of order: those of the tree
 	now       float64   // the scheduler's clock in seconds
+	last      *Report   // see Options
 
 	open  map[string][]descriptor // by what they refer to, nil before the first use
 	peers map[int]int             // of Unix sockets, nil before the first use

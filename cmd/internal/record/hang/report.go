@@ -113,30 +113,68 @@ func (t *Thread) appendText(b []byte) []byte {
 	return b
 }
 
-// AppendText appends the report for people: the headline, and a line for each thread, most lines at most.
+// AppendText appends the report for people: the headline, a line for each thread, and below it the frames of
+// its stack, most lines at most.
 func (r *Report) AppendText(b []byte, most int) []byte {
 	if len(r.Threads) == 0 || most <= 0 {
 		return b
 	}
 	b = append(append(b, r.Headline()...), '\n')
 	notes := r.Notes[:min(len(r.Notes), (most-1)/2)]
-	room, shown := most-1-len(notes), len(r.Threads)
+	room, shown, lines := most-1-len(notes), len(r.Threads), len(r.Threads)
 	switch {
 	case shown == 1: // the first line has it
-		shown, room = 0, 0
+		lines = 0
 	case shown > room:
 		shown = max(room-1, 0)
+		lines = room
 	}
+	frames := r.framesEach(shown, room-lines)
 	for i := range shown {
 		t := &r.Threads[i]
-		b = append(b, strings.Repeat(" ", 2*min(t.Depth+1, 20))...)
-		b = append(t.appendText(b), '\n')
+		if lines > 0 {
+			b = append(b, strings.Repeat(" ", 2*min(t.Depth+1, 20))...)
+			b = append(t.appendText(b), '\n')
+		}
+		b = t.appendStack(b, frames)
 	}
 	if left := len(r.Threads) - shown; left > 0 && room > 0 {
 		b = append(strconv.AppendInt(append(b, "  and "...), int64(left), 10), " threads more\n"...)
 	}
 	for _, n := range notes {
 		b = append(escape.AppendPrintable(b, n), '\n')
+	}
+	return b
+}
+
+// framesEach returns how many frames each of the first threads may show, for which there are so many lines in
+// all: shorter stacks leave their part to longer ones.
+func (r *Report) framesEach(threads, lines int) (most int) {
+	for ; ; most++ {
+		longer := 0
+		for i := range r.Threads[:threads] {
+			if len(r.Threads[i].Stack) > most {
+				longer++
+			}
+		}
+		if lines -= longer; longer == 0 || lines < 0 {
+			return most
+		}
+	}
+}
+
+// appendStack appends a line for each frame of the stack, most at most.
+func (t *Thread) appendStack(b []byte, most int) []byte {
+	indent := strings.Repeat(" ", 2*min(t.Depth+2, 21))
+	for i, f := range t.Stack {
+		if i == most {
+			break
+		}
+		if i == most-1 && i < len(t.Stack)-1 {
+			f = "..."
+		}
+		b = append(append(b, indent...), "> "...)
+		b = append(escape.AppendPrintable(b, f), '\n')
 	}
 	return b
 }

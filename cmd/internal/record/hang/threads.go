@@ -32,8 +32,9 @@ type thread struct {
 	apart      bool // on has threads of which it is not known that they can end the wait
 	unowned    bool // it waits for a futex whose owner is recorded nowhere
 	live       bool
-	rank       int  // in stuck.go
-	inner      *int // see innerTID
+	rank       int    // in stuck.go
+	inner      *int   // see innerTID
+	sample     []byte // see busyStack
 }
 
 // load looks at the threads of a process for the first time, once.
@@ -120,6 +121,9 @@ func (w *world) again(n int, d time.Duration) {
 			continue
 		}
 		t.ran2 = turns != t.turns || ran != t.ran
+		if t.State == 't' {
+			t.released()
+		}
 		if t.Kind == Waits && n > 0 && t.ran2 { // explained before
 			t.live = true
 		}
@@ -129,6 +133,18 @@ func (w *world) again(n int, d time.Duration) {
 		case t.State == 'R':
 			t.Kind = Runs
 		}
+	}
+}
+
+// released looks once more at a thread that was stopped by a tracer: another look may have stopped it for its
+// registers.
+func (t *thread) released() {
+	f := procfs.StatFields(t.TID)
+	if len(f) == 0 || f[0] == "t" {
+		return
+	}
+	if seen, ok := tracer.ReadThread(t.TID); ok {
+		t.State, t.seen, t.Wait, t.ran2 = f[0][0], seen, seen.Wait, true
 	}
 }
 
@@ -153,6 +169,24 @@ func (t *thread) since() {
 		return
 	}
 	t.Since = elapsed(lastRan(t.TID), t.w.now, t.age())
+	t.continued()
+}
+
+// continued adds to Since the time before the last look, if that has stopped the thread in the same call: it ran
+// then, to enter the call again. Without that time, Since is not known.
+func (t *thread) continued() {
+	if t.w.last == nil {
+		return
+	}
+	for i := range t.w.last.Threads {
+		o := &t.w.last.Threads[i]
+		if o.TID != t.TID || o.held == nil || o.held.SP != t.seen.SP || o.held.IP != t.seen.IP || o.held.Args != t.seen.Args {
+			continue
+		}
+		if t.Since = -1; o.Since >= 0 {
+			t.Since = o.Since + time.Since(t.w.last.at)
+		}
+	}
 }
 
 // elapsed returns the time from one value of the scheduler's clock to another, negative if it is not known:

@@ -83,8 +83,9 @@ func TestLookAmongTheShortLived(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Second); time.Now().Before(end); {
-		r := Look([]int{cmd.Process.Pid}, Options{Pause: time.Millisecond})
+	for end, stack := time.Now().Add(time.Second), false; time.Now().Before(end); stack = !stack {
+		r := Look([]int{cmd.Process.Pid}, Options{Pause: time.Millisecond, Stack: stack})
+		r.Name(end)
 		for _, n := range r.Notes {
 			if strings.Contains(n, "no such") {
 				t.Error(n)

@@ -78,7 +78,7 @@ func (t *tracer) takeStack(k *task) {
 func (t *tracer) walk(k *task, regs *unwind.Registers) (frames []unwind.Frame, end unwind.End) {
 	s := &t.stacks
 	if s.walker == nil || s.walker.Learned > maxLearned {
-		s.walker, s.codes = unwind.NewWalker(architecture), make(map[int]*codeOf)
+		s.walker, s.codes = unwind.NewWalker(Architecture), make(map[int]*codeOf)
 	}
 	c := s.codes[k.pid]
 	if c == nil || c.walks >= again {

@@ -10,7 +10,8 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/record/unwind"
 )
 
-var architecture = unwind.AMD64
+// Architecture is that of the programs whose stacks can be found.
+var Architecture = unwind.AMD64
 
 // readRegisters reads the registers of a stopped thread that may lead to its callers.
 func readRegisters(tid int, r *unwind.Registers) bool {

@@ -4,7 +4,8 @@ package tracer
 
 import "github.com/posixtrace/posixtrace/cmd/internal/record/unwind"
 
-var architecture *unwind.Arch
+// Architecture is nil: there are no stacks.
+var Architecture *unwind.Arch
 
 // readRegisters returns false: there are no stacks for this architecture.
 func readRegisters(int, *unwind.Registers) bool { return false }

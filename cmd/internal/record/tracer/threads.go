@@ -27,7 +27,7 @@ type Thread struct {
 	InCall bool // it waits in a system call, with these arguments; or continues it
 	Call   int
 	Args   [6]uint64
-	IP     uint64 // behind the instruction that made the call
+	IP, SP uint64 // behind the instruction that made the call, and the stack there; 0 if it runs
 	Hidden error  // why its system call cannot be read
 }
 
@@ -137,6 +137,7 @@ func (t *Thread) parseCall(line []byte) {
 	if err != nil || nr < 0 {
 		return
 	}
+	t.SP, _ = strconv.ParseUint(f[len(f)-2], 0, 64)
 	for i := range t.Args {
 		if t.Args[i], err = strconv.ParseUint(f[1+i], 0, 64); err != nil {
 			return

@@ -49,6 +49,13 @@ type Arch struct {
 	contextOrder []int8 // their numbers
 }
 
+// At returns the registers of which only the instruction pointer and the stack pointer are known.
+func (a *Arch) At(pc, sp uint64) (r Registers) {
+	r.PC = pc
+	r.Set(a.sp, sp)
+	return r
+}
+
 const callBytes = 7
 
 // The architectures.

@@ -16,6 +16,10 @@ type Frame struct {
 type Walker struct {
 	// Learned is how much was added to Spaces, in units of about 100 bytes.
 	Learned int
+	// Lacked says that the last walk has met a register that is not known.
+	Lacked bool
+	// Go says that the last walk has met code of Go.
+	Go bool
 
 	arch  *Arch
 	pages pages
@@ -57,6 +61,7 @@ const (
 func (w *Walker) Walk(t *Target, regs *Registers, frames []Frame, max int) ([]Frame, End) {
 	w.space, w.exe, w.pages.read = t.Space, t.Exe, t.Read
 	w.pages.begin()
+	w.Lacked, w.Go = false, false
 	r, last := *regs, known
 	if !w.space.Has(r.PC) && !w.space.Has(r.PC-1) {
 		return frames, Unknown
@@ -95,6 +100,7 @@ const (
 // found.
 func (w *Walker) caller(r *Registers, last how) (next Registers, found how) {
 	st := w.stepAt(place{r.PC, last == bySignal})
+	w.Go = w.Go || st.golang
 	switch {
 	case st.returns: // also if what precedes it has CFI
 		next, found = w.byContext(r)
@@ -178,6 +184,7 @@ func (w *Walker) byRow(r *Registers, row *rules) (next Registers, found how) {
 		if end {
 			return next, atEnd
 		}
+		w.Lacked = true
 		return next, lost
 	}
 	if row.signal {
@@ -189,9 +196,12 @@ func (w *Walker) byRow(r *Registers, row *rules) (next Registers, found how) {
 
 func (w *Walker) cfa(r *Registers, row *rules) (uint64, bool) {
 	if row.cfa.kind == ruleCFAByExpr {
-		return evaluate(w.here(row.cfa.expr), r, false, 0)
+		at, ok := evaluate(w.here(row.cfa.expr), r, false, 0)
+		w.Lacked = w.Lacked || !ok
+		return at, ok
 	}
 	v, ok := r.get(int(min(uint64(row.cfa.number), maxRegisters)))
+	w.Lacked = w.Lacked || !ok
 	return v + uint64(row.offset), ok && row.cfa.kind == ruleCFA
 }
 
@@ -278,6 +288,7 @@ func (w *Walker) byGo(r *Registers, size uint64) (next Registers, found how) {
 // behind it. A chain of them ends with 0.
 func (w *Walker) byPointer(r *Registers, chain bool) (next Registers, found how) {
 	fp, ok := r.get(w.arch.fp)
+	w.Lacked = w.Lacked || !ok
 	if chain && ok && fp == 0 {
 		return next, atEnd
 	}

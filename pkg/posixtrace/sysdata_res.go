@@ -37,8 +37,15 @@ type ResSampleData struct {
 	CPUStall    time.Duration // some thread waited for a processor
 	MemoryStall time.Duration // the same, for memory
 	IOStall     time.Duration // the same, for a device
-	Changes     []ResProcess  // by pid
-	Ended       []int         // pids
+
+	// LimitProcess is a process that had as many descriptors open as its limit RLIMIT_NOFILE permits, or 0.
+	LimitProcess int
+	// DirectoryFull says that the file system of the working directory had no room, TemporaryFull the same of
+	// another one, with the directory for temporary files. The last sample of a command that failed knows them.
+	DirectoryFull, TemporaryFull bool
+
+	Changes []ResProcess // by pid
+	Ended   []int        // pids
 }
 
 // ResProcess is a process in a sample; in a sample that is not full, what has changed since the one before:
@@ -59,6 +66,8 @@ const (
 	resFull      = 1 << 0
 	resContinues = 1 << 1
 	resGroup     = 1 << 2
+	resDirectory = 1 << 3 // is full
+	resTemporary = 1 << 4
 
 	// maxResProgram is the most of a program's name: the kernel has 15 bytes of it, and 63 of a thread of its own.
 	maxResProgram = 63
@@ -78,7 +87,7 @@ func (d *ResSampleData) numbers() [13]*int64 {
 func (d *ResSampleData) Append(b []byte) []byte {
 	le := binary.LittleEndian
 	flags := uint32(0)
-	for i, set := range [...]bool{d.Full, d.Continues, d.Group} {
+	for i, set := range [...]bool{d.Full, d.Continues, d.Group, d.DirectoryFull, d.TemporaryFull} {
 		if set {
 			flags |= 1 << i
 		}
@@ -90,7 +99,7 @@ func (d *ResSampleData) Append(b []byte) []byte {
 		b = le.AppendUint64(b, uint64(*v))
 	}
 	b = le.AppendUint32(b, uint32(d.OOMProcess))
-	b = le.AppendUint32(b, 0)
+	b = le.AppendUint32(b, uint32(d.LimitProcess))
 	before := 0
 	for i := range d.Changes {
 		p := &d.Changes[i]
@@ -148,11 +157,12 @@ func DecodeResSample(data []byte) (d ResSampleData, err error) {
 	n := func(i int) int { return int(int32(le.Uint32(data[4*i:]))) }
 	flags := n(1)
 	d.Full, d.Continues, d.Group = flags&resFull != 0, flags&resContinues != 0, flags&resGroup != 0
+	d.DirectoryFull, d.TemporaryFull = flags&resDirectory != 0, flags&resTemporary != 0
 	d.Number, d.Part, d.Processes, d.Threads, d.Descriptors = n(0), n(2), n(3), n(4), n(5)
 	for i, v := range d.numbers() {
 		*v = int64(min(le.Uint64(data[24+8*i:]), math.MaxInt64))
 	}
-	d.OOMProcess = n(24/4 + 2*13)
+	d.OOMProcess, d.LimitProcess = n(24/4+2*13), n(24/4+2*13+1)
 	d.decodeProcesses(data[resDataSize:])
 	return d, nil
 }

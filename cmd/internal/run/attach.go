@@ -198,7 +198,7 @@ func (s *session) awaitDetach() (alive bool) {
 			waiting = err == nil
 		}
 	}
-	s.endSampling()
+	s.endSampling(false)
 	alive = s.tracer == nil || s.tracer.Release()
 	s.boundLog(time.Time{}, terminated)
 	return alive

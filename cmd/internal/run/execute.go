@@ -77,7 +77,7 @@ func (s *session) execute() (syscall.WaitStatus, error) {
 	s.signals.Stop()
 	s.hangs.await()
 	s.boundLog(end, terminated.Load())
-	s.endSampling()
+	s.endSampling(err == nil && status != 0)
 	if err != nil {
 		if taps.term != nil {
 			taps.term.finish()

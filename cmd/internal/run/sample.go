@@ -1,6 +1,7 @@
 package run
 
 import (
+	"os"
 	"runtime"
 	"time"
 
@@ -37,7 +38,10 @@ func (p *runPlan) setSample(args *cli.Args) (err error) {
 }
 
 // sampling samples the command and the processes below it.
-type sampling struct{ stop, done chan struct{} }
+type sampling struct {
+	stop chan bool // whether the command failed
+	done chan struct{}
+}
 
 // startSampling starts to sample a process, if the plan is to.
 func (s *session) startSampling(pid int) {
@@ -52,7 +56,7 @@ func (s *session) startSampling(pid int) {
 	if attr, err := s.stream.Attr(); err == nil {
 		maxData = attr.MaxDataSize
 	}
-	s.sampling = &sampling{stop: make(chan struct{}), done: make(chan struct{})}
+	s.sampling = &sampling{stop: make(chan bool, 1), done: make(chan struct{})}
 	var conceal func(string) string
 	if s.plan.redact != nil {
 		conceal = s.plan.redact.String
@@ -68,33 +72,37 @@ func (s *sampling) run(pid int, interval time.Duration, size int, rec *posixtrac
 	sampler := resources.New(pid, interval, size)
 	defer sampler.Close()
 	sampler.Conceal = conceal
-	sample := func() {
+	record := func(sample func() [][]byte) {
 		ev := posixtrace.EventInfo{ID: posixtrace.EventResSample, PID: pid, TID: pid, UnixNano: time.Now().UnixNano()}
-		for _, data := range sampler.Sample() {
+		for _, data := range sample() {
 			rec.Record(ev, data)
 		}
 	}
-	sample()
+	record(sampler.Sample)
 	timer := time.NewTimer(sampler.Interval())
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.stop:
-			sample()
+		case failed := <-s.stop:
+			if failed {
+				record(func() [][]byte { return sampler.Last(".", os.TempDir()) })
+			} else {
+				record(sampler.Sample)
+			}
 			return
 		case <-timer.C:
-			sample()
+			record(sampler.Sample)
 			timer.Reset(sampler.Interval())
 		}
 	}
 }
 
-// endSampling takes the last sample.
-func (s *session) endSampling() {
+// endSampling takes the last sample, of a command that failed or did not.
+func (s *session) endSampling(failed bool) {
 	if s.sampling == nil {
 		return
 	}
-	close(s.sampling.stop)
+	s.sampling.stop <- failed
 	select {
 	case <-s.sampling.done:
 	case <-time.After(lastSampleWait):

@@ -1,6 +1,10 @@
 package analysis
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace"
+import (
+	"strings"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
 
 // Entered is a system call that a signal interrupted, or in which the process or thread ended: what it
 // waited for then, if it was in the call for long.
@@ -49,12 +53,21 @@ func interrupted(d *posixtrace.SyscallData) bool {
 }
 
 // Call returns the call as C writes it: read(0</x>, 0x7f10, 4096). It is untrusted text.
-func (e *Entered) Call() string {
+func (e *Entered) Call() string { return e.text(false) }
+
+// Brief returns Call, without the data of a call that writes.
+func (e *Entered) Brief() string { return e.text(strings.Contains(e.Name, "write")) }
+
+func (e *Entered) text(brief bool) string {
 	text := []byte(e.Name + "(")
 	d, _ := posixtrace.DecodeSyscall(e.data)
 	for i, a := range d.Args {
 		if i > 0 {
 			text = append(text, ", "...)
+		}
+		if brief && (a.String || i == 1) {
+			text = append(text, "..."...)
+			continue
 		}
 		if len(text)+len(a.Value) > maxCallText {
 			text = append(text, "..."...)

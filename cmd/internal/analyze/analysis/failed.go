@@ -240,7 +240,8 @@ func inContext(all [][]byte, n int) [][]byte {
 }
 
 // troubles are words of a line that says what went wrong.
-var troubles = [][]byte{[]byte("rror: "), []byte("error["), []byte("fatal: "), []byte("panic: "), []byte("Traceback"), []byte("ERROR"), []byte("FAIL"), []byte("xception: ")}
+var troubles = [][]byte{[]byte("rror: "), []byte("error["), []byte("fatal: "), []byte("panic: "), []byte("Traceback"), []byte("ERROR"), []byte("FAIL"), []byte("xception: "),
+	[]byte("o space left on device"), []byte("oo many open files"), []byte("isk quota exceeded")}
 
 // firstError returns the index of the first line that says that it is an error, as those of compilers do,
 // or of the line with which ninja(1) starts the output of a job that failed; otherwise -1.

@@ -40,7 +40,8 @@ type Source struct {
 
 	rooted bool
 
-	entered enteredCalls
+	entered   enteredCalls
+	exhausted exhausted
 
 	used, delay int64 // of the commands that have ended, as Command.CPU and Command.Delay
 }
@@ -192,10 +193,16 @@ func (s *Source) handle(t *eventType, rec *posixtrace.Record) {
 	case hangs:
 		s.hung(rec)
 	case sampled:
-		s.samples.Add(rec)
+		if pid := s.samples.Add(rec); pid != 0 {
+			s.exhausted.sample(s, pid, rec.UnixNano)
+		}
 	case callsKernel:
-		if d := t.call.add(rec.Data); interrupted(&d) {
+		d := t.call.add(rec.Data)
+		if interrupted(&d) {
 			s.entered.add(t.call.Name, rec, int64(d.Duration))
+		}
+		if d.Errno != 0 {
+			s.exhausted.call(s, t.call.Name, rec, d.Errno)
 		}
 		if b := s.a.observer; b != nil && b.calls {
 			b.call(s, t.call, rec)

@@ -41,11 +41,12 @@ type Program struct {
 
 const mostPrograms = 3
 
-// Add adds the data of an event. Malformed data says nothing.
-func (s *Samples) Add(rec *posixtrace.Record) {
+// Add adds the data of an event, and returns the process that it shows at its limit of descriptors, 0 if
+// none. Malformed data says nothing.
+func (s *Samples) Add(rec *posixtrace.Record) (limited int) {
 	d, err := posixtrace.DecodeResSample(rec.Data)
 	if err != nil {
-		return
+		return 0
 	}
 	if p := d.OOMProcess; p != 0 && p != s.Last.OOMProcess {
 		s.Victim = s.processes.All()[p].Program
@@ -69,6 +70,7 @@ func (s *Samples) Add(rec *posixtrace.Record) {
 		s.pending = false
 		s.Peak.Programs, s.Peak.Others = programs(s.processes.All())
 	}
+	return d.LimitProcess
 }
 
 func programs(all map[int]posixtrace.ResProcess) (list []Program, others int) {
@@ -101,6 +103,17 @@ func (s *Samples) Group() (memory, limit int64) {
 		return s.Last.Peak, s.Last.Limit
 	}
 	return s.group, s.Last.Limit
+}
+
+// Full says which file systems had no room.
+type Full struct {
+	Directory bool // that of the working directory
+	Temporary bool // another one, of the directory for temporary files
+}
+
+// Full returns the file systems that had no room in the last sample.
+func (s *Samples) Full() Full {
+	return Full{Directory: s.Last.DirectoryFull, Temporary: s.Last.TemporaryFull}
 }
 
 // Throttled returns the part of the time for which a quota of processor time stopped the cgroup.

@@ -31,7 +31,8 @@ func (s *show) headline() (list []line) {
 	for _, r := range runs[:min(len(runs), maxRuns)] {
 		list = append(list, s.verdict(r)...)
 	}
-	list = append(append(append(list, s.timeouts(runs)...), s.outOfMemory(runs)...), s.failure(runs)...)
+	list = append(append(append(list, s.timeouts(runs)...), s.outOfMemory(runs)...), s.exhausted(runs)...)
+	list = append(list, s.failure(runs)...)
 	if s.CommandTotals().Commands > 1 {
 		if c := s.slowestCommand(); c != nil {
 			list = append(list, line{before: "slowest command: ", subject: c.Label(), after: ", " + s.part(c.Self, c.Source)})

@@ -115,6 +115,8 @@ var whyRanks = [whyKeys][]int{
 }
 
 const (
+	// exhaustedRank is that of lines of what was used up.
+	exhaustedRank = 6
 	// contextRank is that of lines between the first and the last ones of the output.
 	contextRank = 25
 	// emptyRank is that of a line that says that the log does not say.
@@ -206,6 +208,10 @@ func (a *answer) failures() {
 	a.none(keyFailed, a.noFailure(runs))
 	if l := &a.lines[keyFailed][0]; !a.succeeded(runs) {
 		l.rank = whyRanks[keyFailed][0]
+	}
+	for _, l := range a.show.exhausted(runs) {
+		a.add(keyFailed, l)
+		a.lines[keyFailed][len(a.lines[keyFailed])-1].rank = exhaustedRank
 	}
 	if len(a.lines[keyOutput]) == 0 && len(a.Timeouts()) == 0 && !a.succeeded(runs) {
 		for _, text := range a.LastOutput(sourceOf(runs)) {

@@ -113,7 +113,8 @@ var (
 	hangBytesFields = join(each(hangTexts, byteArray), array("argv", byteString), array("callers", byteString), hangPlace)
 	resFields       = []string{"i32_t sample", "i32_t part", "bool_t full", "bool_t more", "i64_t interval_ns", "i32_t processes", "i32_t threads",
 		"i32_t descriptors", "i64_t rss", "i64_t cpu_ns", "i64_t read_bytes", "i64_t written_bytes", "bool_t group", "i64_t group_memory", "i64_t group_peak",
-		"i64_t group_limit", "i64_t oom_kills", "i64_t throttled_ns", "i64_t cpu_stall_ns", "i64_t memory_stall_ns", "i64_t io_stall_ns", "i32_t oom_process"}
+		"i64_t group_limit", "i64_t oom_kills", "i64_t throttled_ns", "i64_t cpu_stall_ns", "i64_t memory_stall_ns", "i64_t io_stall_ns", "i32_t oom_process",
+		"i32_t limit_process", "bool_t directory_full", "bool_t temporary_full"}
 	exitFields = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
 		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches",
 		"i64_t run_delay_ns", "i64_t processors", "i64_t others_ns", "i64_t idle_ns", "i64_t pressure_ns"}

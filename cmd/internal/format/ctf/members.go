@@ -218,7 +218,8 @@ func appendResSample(b []byte, d *posixtrace.ResSampleData) []byte {
 	for _, v := range [...]int64{d.Memory, d.Peak, d.Limit, d.OOMKills, int64(d.Throttled), int64(d.CPUStall), int64(d.MemoryStall), int64(d.IOStall)} {
 		b = le.AppendUint64(b, uint64(v))
 	}
-	return le.AppendUint32(b, uint32(d.OOMProcess))
+	b = le.AppendUint32(le.AppendUint32(b, uint32(d.OOMProcess)), uint32(d.LimitProcess))
+	return appendBool(appendBool(b, d.DirectoryFull), d.TemporaryFull)
 }
 
 func (t *Trace) appendCall(b []byte, d *posixtrace.SyscallData) ([]byte, kind, []string) {

@@ -103,6 +103,9 @@ func appendResSample(b []byte, d *posixtrace.ResSampleData) []byte {
 		b = appendIntAttribute(b, a.is, a.value)
 	}
 	b = appendBoolAttribute(appendBoolAttribute(b, attr+"posixtrace.full"+isBool, d.Full), attr+"posixtrace.more"+isBool, d.Continues)
+	b = appendIntAttribute(b, attr+"posixtrace.limit_process"+isInt, int64(d.LimitProcess))
+	b = appendBoolAttribute(b, attr+"posixtrace.directory_full"+isBool, d.DirectoryFull)
+	b = appendBoolAttribute(b, attr+"posixtrace.temporary_full"+isBool, d.TemporaryFull)
 	if !d.Group {
 		return b
 	}

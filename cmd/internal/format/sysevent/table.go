@@ -163,6 +163,9 @@ var events = [posixtrace.EventUnnamed]Event{
 		{Name: "memory_stall_ns", Type: Duration, Known: IfGroup, at: 112},
 		{Name: "io_stall_ns", Type: Duration, Known: IfGroup, at: 120},
 		{Name: "oom_process", Type: Process, at: 128},
+		{Name: "limit_process", Type: Process, at: 132},
+		{Name: "directory_full", Type: Bool, at: 4, bits: 1 << 3},
+		{Name: "temporary_full", Type: Bool, at: 4, bits: 1 << 4},
 	}},
 }
 

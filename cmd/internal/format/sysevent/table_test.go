@@ -235,7 +235,8 @@ func TestDecodeAsThePackage(t *testing.T) {
 		})
 		sameAs(t, posixtrace.EventResSample, b, posixtrace.DecodeResSample, func(d *posixtrace.ResSampleData) []any {
 			return []any{d.Number, d.Part, d.Full, d.Continues, int64(d.Interval), d.Processes, d.Threads, d.Descriptors, d.RSS, int64(d.CPU), d.Read, d.Written,
-				d.Memory, d.Peak, d.Limit, d.OOMKills, int64(d.Throttled), int64(d.CPUStall), int64(d.MemoryStall), int64(d.IOStall), d.OOMProcess}
+				d.Memory, d.Peak, d.Limit, d.OOMKills, int64(d.Throttled), int64(d.CPUStall), int64(d.MemoryStall), int64(d.IOStall), d.OOMProcess,
+				d.LimitProcess, d.DirectoryFull, d.TemporaryFull}
 		})
 		sameAs(t, posixtrace.EventProcContext, b, posixtrace.DecodeContext, func(d *posixtrace.ContextData) []any {
 			return []any{d.TraceID[:], d.SpanID[:], d.Parent[:], d.Flags, d.State}

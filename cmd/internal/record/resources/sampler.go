@@ -53,10 +53,20 @@ func newSampler(t *Tree, g *Cgroup, l *Log, interval time.Duration, size int) *S
 }
 
 // Sample returns the data of the events of a sample.
-func (s *Sampler) Sample() [][]byte {
+func (s *Sampler) Sample() [][]byte { return s.sample(posixtrace.ResSampleData{}) }
+
+// Last returns Sample, the last one, of a command that failed in this directory: with whether the file system has
+// no room, and that of the directory for temporary files.
+func (s *Sampler) Last(directory, temporary string) [][]byte {
+	var d posixtrace.ResSampleData
+	d.DirectoryFull, d.TemporaryFull = Full(directory, temporary)
+	return s.sample(d)
+}
+
+func (s *Sampler) sample(d posixtrace.ResSampleData) [][]byte {
 	before := cost()
 	s.number++
-	d := posixtrace.ResSampleData{Number: s.number, Full: s.number%fullEvery == 1}
+	d.Number, d.Full = s.number, s.number%fullEvery == 1
 	s.list = s.tree.Look(&d, s.list[:0])
 	s.group.Look(&d)
 	s.conceal()

@@ -56,7 +56,7 @@ func (t *Tree) Look(d *posixtrace.ResSampleData, list []posixtrace.ResProcess) [
 		m.seen = false
 	}
 	t.find()
-	d.Processes, d.Threads, d.Descriptors, d.RSS, d.Read, d.Written = 0, 0, 0, 0, t.read, t.written
+	d.Processes, d.Threads, d.Descriptors, d.RSS, d.Read, d.Written, d.LimitProcess = 0, 0, 0, 0, t.read, t.written, 0
 	used := time.Duration(0)
 	for pid, m := range t.members {
 		if !m.seen {
@@ -68,6 +68,9 @@ func (t *Tree) Look(d *posixtrace.ResSampleData, list []posixtrace.ResProcess) [
 			continue
 		}
 		t.lookFurther(m)
+		if atLimit(m) && (d.LimitProcess == 0 || m.PID < d.LimitProcess) {
+			d.LimitProcess = m.PID
+		}
 		d.Processes++
 		d.Threads += m.Threads
 		d.Descriptors += m.Descriptors
@@ -207,6 +210,12 @@ func (t *Tree) lookFurther(m *member) {
 	if unix.Stat(string(t.path), &st) == nil {
 		m.Descriptors = int(st.Size) // 0 before Linux 6.2
 	}
+}
+
+// atLimit reports whether a process has as many descriptors open as it may have.
+func atLimit(m *member) bool {
+	var limit unix.Rlimit
+	return m.Descriptors > 0 && unix.Prlimit(m.PID, unix.RLIMIT_NOFILE, nil, &limit) == nil && uint64(m.Descriptors) >= limit.Cur
 }
 
 // field returns the number after a key, or 0.

@@ -178,8 +178,27 @@ func (s *show) nothing() []piece {
 		took(s.Wall.New) + ", before " + took(s.Wall.Old))}
 }
 
+// uses reports whether a difference is of what was used.
+func uses(d *compare.Difference) bool { return d.What == compare.Memory || d.What == compare.Processor }
+
+// used returns what was used on both sides.
+func used(d *compare.Difference) []piece {
+	words, new, old := "peak memory", summary.Size(d.Bytes.New), summary.Size(d.Bytes.Old)
+	if d.What == compare.Processor {
+		words, new, old = "processor time", took(d.Time.New), took(d.Time.Old)
+	}
+	list := []piece{said(words)}
+	if d.Name != "" {
+		list = append(list, said(" of "), name(d.Name))
+	}
+	return append(list, said(": "+new+" instead of "+old))
+}
+
 // about returns a difference in words.
 func about(d *compare.Difference) []piece {
+	if uses(d) {
+		return used(d)
+	}
 	subject := subject(d)
 	t := &d.Time
 	switch d.How {

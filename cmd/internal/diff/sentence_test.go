@@ -34,6 +34,10 @@ func TestTimes(t *testing.T) {
 			"x ran 3 times instead of 1: 2.10s instead of 900ms, which overlap"},
 		{compare.Difference{What: compare.SystemCall, How: compare.Slower, Time: change(900, 2100), Count: ten},
 			"the system call x took 1.20s longer: 2.10s instead of 900ms in 10"},
+		{compare.Difference{What: compare.Memory, How: compare.More, Bytes: compare.Change{Old: 3 << 20, New: 3 << 30}},
+			"peak memory of x: 3.00G instead of 3.00M"},
+		{compare.Difference{What: compare.Processor, How: compare.Fewer, Time: change(900, 100)},
+			"processor time of x: 100ms instead of 900ms"},
 	} {
 		tt.d.Name = "x"
 		if got := (&show{}).plain(about(&tt.d)); got != tt.want {

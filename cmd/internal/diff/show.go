@@ -47,7 +47,7 @@ const shownOnPage = 300
 
 // bad reports whether a difference is for the worse.
 func bad(d *compare.Difference) bool {
-	return d.NewFailure() || d.How == compare.Slower || d.Effect > 0 && d.How != compare.Succeeds
+	return d.NewFailure() || d.How == compare.Slower || uses(d) && d.How == compare.More || d.Effect > 0 && d.How != compare.Succeeds
 }
 
 // widest is the length to which names are cut where there is no terminal.

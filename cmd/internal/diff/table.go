@@ -36,8 +36,16 @@ func isLine(d *compare.Difference) bool { return d.What == compare.Line || d.Wha
 
 // value returns a time, with its spread and the whole time that it is a part of, or how what fails on one side ended.
 func (s *show) value(d *compare.Difference, side compare.Side, ns, whole, spread int64) string {
+	if d.What == compare.Memory {
+		c := &d.Bytes
+		text := summary.Size([]int64{c.Old, c.New}[side])
+		if spread = []int64{c.OldSpread, c.NewSpread}[side]; spread > 0 {
+			text += " ± " + summary.Size(spread)
+		}
+		return text
+	}
 	of := ""
-	if ownTime(d) {
+	if ownTime(d) && !uses(d) {
 		of = " of " + took(whole)
 	}
 	switch {
@@ -73,6 +81,8 @@ func nameOf(d *compare.Difference) string {
 		return "(start)"
 	case d.Empty:
 		return "(empty line)"
+	case uses(d) && d.Name == "":
+		return "(run)"
 	case d.Was != "" && d.Was != d.Name:
 		return d.Name + " (was " + d.Was + ")"
 	}

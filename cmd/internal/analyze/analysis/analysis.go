@@ -7,7 +7,10 @@
 // top.go keeps the largest of many entries. Package summary shows the results.
 package analysis
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace"
+import (
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/samples"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
 
 // Analysis is the result so far. Finish completes it.
 type Analysis struct {
@@ -23,6 +26,7 @@ type Analysis struct {
 	calls     calls
 	observer  *observer // nil without Limits.Each
 	blamed    []*Failure
+	programs  bool // Limits.Programs
 }
 
 // Limits bound what an Analysis keeps of the many.
@@ -34,11 +38,13 @@ type Limits struct {
 	// have not ended, the latest first. The interval is valid during the call.
 	Each  func(*Interval)
 	Calls bool // system calls are intervals, too
+
+	Programs bool // samples keep what each program used
 }
 
 // New returns an empty analysis.
 func New(l Limits) *Analysis {
-	a := &Analysis{observer: newObserver(l)}
+	a := &Analysis{observer: newObserver(l), programs: l.Programs}
 	a.counts.init()
 	a.spans.init()
 	a.processes.init(l)
@@ -51,6 +57,9 @@ func New(l Limits) *Analysis {
 // name returns the name of an event type, or "" if it has none, or none yet.
 func (a *Analysis) NewSource(name func(posixtrace.EventID) string) *Source {
 	s := &Source{a: a, name: name, index: uint32(len(a.sources)), latest: -1 << 63}
+	if a.programs {
+		s.samples.Programs = map[string]*samples.Use{}
+	}
 	a.sources = append(a.sources, s)
 	return s
 }

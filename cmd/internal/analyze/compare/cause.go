@@ -268,6 +268,9 @@ func (c *comparison) note() {
 		if c.has(runs, func(r *Run) bool { return r.Lines > 0 }) && !c.has(other, func(r *Run) bool { return r.Lines > 0 }) {
 			add("only the %s side has captured output: pauses are not compared", names[side])
 		}
+		if c.has(runs, func(r *Run) bool { return r.usage != nil }) && !c.has(other, func(r *Run) bool { return r.usage != nil }) && !c.Golden {
+			add("only the %s side has samples: memory and processor time are not compared", names[side])
+		}
 	}
 }
 

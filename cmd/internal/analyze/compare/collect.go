@@ -24,7 +24,7 @@ const (
 // NewBuilder returns a builder for a run. name returns the name of an event type.
 func NewBuilder(o *Options, name func(posixtrace.EventID) string) *Builder {
 	b := &Builder{tree: analysis.NewBuilder(maxNodes)}
-	b.analysis = analysis.New(analysis.Limits{Rows: mostPauses, Each: b.tree.Add})
+	b.analysis = analysis.New(analysis.Limits{Rows: mostPauses, Each: b.tree.Add, Programs: true})
 	b.source = b.analysis.NewSource(name)
 	if o.Golden {
 		b.happened = newHappened(name)
@@ -75,6 +75,7 @@ func (b *Builder) Finish(name string, lost uint64) *Run {
 	for _, c := range a.Calls() {
 		r.calls[c.Name] = &call{c.Calls, c.Errors, c.Times.Total}
 	}
+	r.usage = newUsage(r, a.Samples(0))
 	b.pauses(r)
 	if b.happened != nil {
 		b.happened.finish(pids)

@@ -4,7 +4,7 @@
 // A Builder reads a run: collect.go. profile.go unites intervals of one label within one parent to items,
 // names.go has the labels, mask.go removes from them what differs from run to run, totals.go has the
 // totals of programs and names. match.go matches the items of all runs, noise.go says what is a difference of times,
-// find.go finds the differences and cause.go ranks them. mask.go removes from labels what differs
+// find.go finds the differences, usage.go those of memory and processor time, and cause.go ranks them. mask.go removes from labels what differs
 // from run to run, and happened.go has what only a comparison without times looks at.
 package compare
 
@@ -57,6 +57,7 @@ type Run struct {
 	totals   map[totalKey]*stat
 	calls    map[string]*call
 	pauses   map[string]int64
+	usage    *usage // nil without samples
 	happened *happened
 }
 

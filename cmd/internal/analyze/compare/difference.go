@@ -14,6 +14,8 @@ const (
 	Spans      What = "spans"   // all spans of a name
 	SystemCall What = "syscall"
 	Pause      What = "pause"
+	Memory     What = "memory"    // the most that a program, or the run, had
+	Processor  What = "processor" // the time that it used
 	Event      What = "event"
 	Line       What = "line"
 	Whole      What = "run"
@@ -40,7 +42,7 @@ const (
 type Difference struct {
 	What  What
 	How   How
-	Name  string // the label, or the line of a pause; untrusted
+	Name  string // the label, or the line of a pause; "" for what the run used; untrusted
 	Was   string // the old label, if it is another one
 	In    string // the label of the span or command around it, "" for none
 	Start bool   // of a pause: before the first line
@@ -48,6 +50,7 @@ type Difference struct {
 
 	Effect int64  // on the wall time
 	Known  bool   // the effect is known
+	Bytes  Change // of Memory
 	Time   Change // of itself, without what is inside; of what only one side has, all of it
 	Whole  Change // the medians of its time with what is inside, 0 if Time has all of it or nothing is known of it
 	Count  Change // how often

@@ -42,6 +42,11 @@ func (c *comparison) compared() {
 		large(c.callTimes(name, Old), c.callTimes(name, New))
 	}
 	c.tests++ // the run
+	if c.sampled() {
+		n := 2 * (1 + len(c.sampledPrograms()))
+		c.Compared += n
+		c.tests += n
+	}
 }
 
 // find finds the differences.
@@ -57,6 +62,7 @@ func (c *comparison) find() {
 	c.findTotals()
 	c.findCalls()
 	c.findPauses()
+	c.findUsage()
 	for _, d := range c.Differences {
 		d.Overlap = d.Time.Old > c.Wall.Old || d.Time.New > c.Wall.New
 	}

@@ -51,10 +51,13 @@ func spread(list []int64) int64 {
 // times compares durations of both groups. They differ beyond the thresholds if the medians differ
 // by more than both of them: the duration, and the part of the old one. With several runs the
 // difference must also stand out of the noise: see standsOut.
-func (c *comparison) times(old, new []int64) Change {
+func (c *comparison) times(old, new []int64) Change { return c.changed(old, new, int64(c.Least)) }
+
+// changed compares numbers as times does, with another threshold than a duration.
+func (c *comparison) changed(old, new []int64, atLeast int64) Change {
 	d := Change{Old: median(old), New: median(new), OldSpread: spread(old), NewSpread: spread(new)}
 	by := math.Abs(float64(d.New) - float64(d.Old))
-	least := max(c.Percent/100*float64(min(d.Old, d.New)), float64(c.Least))
+	least := max(c.Percent/100*float64(min(d.Old, d.New)), float64(atLeast))
 	d.Beyond = by > least && (len(old)+len(new) == 2 || c.standsOut(&d, old, new))
 	return d
 }

@@ -19,9 +19,14 @@ type Samples struct {
 	LastAt      int64
 	Peak        Peak   // by the resident memory of the processes
 	Victim      string // the program of Last.OOMProcess, "" if unknown
-	group       int64  // the most memory of the cgroup
-	processes   posixtrace.ResProcesses
-	pending     bool // the sample is a new peak whose processes are not complete
+
+	// Programs has what each program used, by its name, if it is not nil before the first sample.
+	Programs map[string]*Use
+	used     map[int]used
+
+	group     int64 // the most memory of the cgroup
+	processes posixtrace.ResProcesses
+	pending   bool // the sample is a new peak whose processes are not complete
 }
 
 // Peak is the sample with the most memory.
@@ -66,6 +71,9 @@ func (s *Samples) Add(rec *posixtrace.Record) (limited int) {
 		}
 	}
 	s.Last, s.LastAt = d, max(s.LastAt, rec.UnixNano)
+	if complete && s.Programs != nil {
+		s.use(d.Number)
+	}
 	if complete && s.pending {
 		s.pending = false
 		s.Peak.Programs, s.Peak.Others = programs(s.processes.All())

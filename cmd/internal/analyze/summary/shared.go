@@ -23,6 +23,9 @@ func Unstyled(line []byte) string { return unstyled(line) }
 // Duration formats a duration as the tables do.
 func Duration(ns int64) string { return duration(ns) }
 
+// Size formats a number of bytes as the tables do.
+func Size(n int64) string { return size(n) }
+
 // MaxMarkdown bounds the size of markdown: GitHub discards a larger step summary.
 const MaxMarkdown = maxMarkdown
 

@@ -31,6 +31,14 @@ type Exhausted struct {
 	fate *fate // of the process, nil if the log has no start of it
 }
 
+// Call returns the call that failed, "" if samples show it. It is untrusted text.
+func (e *Exhausted) Call() string {
+	if e.Calls == 0 {
+		return ""
+	}
+	return e.First.Brief()
+}
+
 // maxExhausted bounds how many processes and resources of a log are kept: the latest.
 const maxExhausted = 64
 

@@ -13,71 +13,65 @@ var usedUp = [...]struct{ what, errno string }{
 	analysis.Files:       {"descriptor limit of the system reached", "ENFILE"},
 }
 
-// mostExhausted bounds the lines of what the processes of a run found used up.
-const mostExhausted = 3
-
-// exhausted returns what the processes of runs that failed found used up, as far as their logs show it.
+// exhausted returns what the processes of runs that failed found used up, as far as their logs show it: a line for each
+// resource.
 func (s *show) exhausted(runs []*analysis.Run) (list []line) {
 	for _, r := range runs[:min(len(runs), maxRuns)] {
-		of := ""
-		if len(runs) > 1 {
-			of = shown(cut(r.Label(), widestNested)) + ": "
-		}
-		for _, l := range s.exhaustedBy(r) {
-			l.before, l.failed, l.whole = of+l.before, true, true
-			list = append(list, l)
+		for _, words := range s.exhaustedBy(r) {
+			list = append(list, of(r, runs, words, true))
 		}
 	}
 	return list
 }
 
-func (s *show) exhaustedBy(r *analysis.Run) (list []line) {
-	all := s.Exhausted(r)
-	var called [len(usedUp)]bool
-	for _, e := range all {
-		called[e.Resource] = called[e.Resource] || e.Calls > 0
-	}
-	more := 0
-	for _, e := range all {
-		switch {
-		case e.Calls == 0 && called[e.Resource]: // the calls say more
-		case len(list) >= mostExhausted:
-			more++
-		default:
-			list = append(list, exhaustedLine(e, r))
+func (s *show) exhaustedBy(r *analysis.Run) (list [][]word) {
+	var best [len(usedUp)]*analysis.Exhausted
+	var processes [len(usedUp)]int
+	for _, e := range s.Exhausted(r) {
+		k := e.Resource
+		processes[k]++
+		if best[k] == nil || best[k].Calls == 0 && e.Calls > 0 { // a call says more than a sample
+			best[k] = e
 		}
 	}
-	if more > 0 {
-		list = append(list, line{before: "the same of " + cli.Plural(uint64(more), "other process", "other processes")})
+	for k, e := range best {
+		if e != nil {
+			list = append(list, exhaustedLine(e, r, processes[k]-1))
+		}
 	}
-	if full := r.Full(); !called[analysis.Space] {
-		const noRoom = " had no room at the end"
+	if full := r.Full(); best[analysis.Space] == nil {
+		const atEnd = ", at the end"
 		if full.Directory {
-			list = append(list, line{before: usedUp[analysis.Space].what + ": the file system of the working directory" + noRoom})
+			list = append(list, []word{said(usedUp[analysis.Space].what + ": the file system of the working directory" + atEnd)})
 		}
 		if full.Temporary {
-			list = append(list, line{before: usedUp[analysis.Space].what + ": the file system of the directory for temporary files" + noRoom})
+			list = append(list, []word{said(usedUp[analysis.Space].what + ": the file system of the directory for temporary files" + atEnd)})
 		}
 	}
 	return list
 }
 
-// exhaustedLine returns what a process found used up.
-func exhaustedLine(e *analysis.Exhausted, r *analysis.Run) line {
+// widestCall bounds a system call.
+const widestCall = 120
+
+// exhaustedLine returns what a process found used up, and how many others did.
+func exhaustedLine(e *analysis.Exhausted, r *analysis.Run, others int) (words []word) {
 	name := usedUp[e.Resource]
-	l := line{before: name.what + ": "}
 	at := " at " + duration(max(e.At-r.Start, 0))
-	switch e.Calls {
-	case 0:
-		l.before += "as many were open as the limit permits" + at
-	case 1:
-		l.subject, l.after = e.First.Brief(), " failed with "+name.errno+at
-	default:
-		l.subject, l.after = e.First.Brief(), " failed with "+name.errno+at+", the first of "+cli.Plural(e.Calls, "such call", "such calls")
+	if e.Calls == 0 {
+		words = []word{said(name.what + ": as many were open as the limit permits" + at)}
+	} else {
+		if e.Calls > 1 {
+			at += ", the first of " + cli.Plural(e.Calls, "such call", "such calls")
+		}
+		words = []word{said(name.what + ": "), {cut(e.Call(), widestCall), true}, said(" failed with " + name.errno + at)}
 	}
 	if label := e.Command.Label(); label != "" {
-		l.after += ": " + shown(cut(label, widestNested))
+		words = append(words, said(": "), named(label))
 	}
-	l.after += " (pid " + number(uint64(max(e.Command.PID, 0))) + ")"
-	return l
+	text := " (pid " + number(uint64(max(e.Command.PID, 0))) + ")"
+	if others > 0 {
+		text += ", and " + cli.Plural(uint64(others), "other process", "other processes")
+	}
+	return append(words, said(text))
 }

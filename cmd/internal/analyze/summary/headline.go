@@ -14,6 +14,7 @@ import (
 // line is a line before the tables: a subject, which is untrusted text, between two of ours.
 type line struct {
 	before, subject, after string
+	words                  []word // that follow
 	failed                 bool
 	quoted                 bool           // the subject is a line of output
 	printed                bool           // the same, of the time of the failure above it
@@ -21,6 +22,19 @@ type line struct {
 	whole                  bool           // the subject has its own bound
 	span                   *analysis.Span // whose longest the subject is, or nil
 }
+
+// word is a part of a line: words of ours, or a name, which is untrusted text.
+type word struct {
+	text string
+	name bool
+}
+
+func said(text string) word { return word{text: text} }
+
+// widestName bounds a name.
+const widestName = 60
+
+func named(text string) word { return word{cut(text, widestName), true} }
 
 // maxRuns bounds the lines for the commands of merged logs.
 const maxRuns = 4
@@ -139,7 +153,7 @@ func (s *show) verdict(r *analysis.Run) []line {
 		if r.Samples().Last.OOMProcess == 0 { // the kernel's log could not be read
 			by = ": killed by KILL, probably by the OOM killer"
 		}
-		return []line{{subject: r.Label(), after: by + atPeak(r.Samples(), r.Start), failed: true}}
+		return []line{{subject: r.Label(), after: by, words: atPeak(r.Samples(), r.Start), failed: true}}
 	}
 	after := ": " + ending(&r.Command) + " after " + duration(r.Wall)
 	if r.State == analysis.Running {

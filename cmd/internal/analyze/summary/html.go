@@ -138,7 +138,15 @@ func (p *Page) appendHeadline(b []byte, s *show, from int) []byte {
 			}
 			b = append(text(append(b, "<code>"...), l.bounded(width)), "</code>"...)
 		}
-		b = append(escape.AppendHTML(b, l.after), "</li>\n"...)
+		b = escape.AppendHTML(b, l.after)
+		for _, w := range l.words {
+			if w.name {
+				b = append(escape.AppendHTML(append(b, "<code>"...), w.text), "</code>"...)
+			} else {
+				b = escape.AppendHTML(b, w.text)
+			}
+		}
+		b = append(b, "</li>\n"...)
 	}
 	return append(b, "</ul>\n"...)
 }

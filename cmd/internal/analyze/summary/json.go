@@ -35,6 +35,9 @@ func (s *show) appendJSON(b []byte) []byte {
 	if r := s.FailedSpan(); r != nil {
 		b = failureFields(s, r).AppendJSON(b)
 	}
+	for _, r := range s.Runs() {
+		b = s.appendUse(b, r)
+	}
 	for _, c := range limited(s, s.rankedCommands()) {
 		f := commandFields("command", c, c.Failed())
 		f.Add("self_ns", c.Self)

@@ -35,7 +35,15 @@ func (s *show) appendMarkdown(b []byte) []byte {
 				b = appendCode(b, l.bounded(widest))
 			}
 		}
-		b = append(append(b, l.after...), '\n')
+		b = append(b, l.after...)
+		for _, w := range l.words {
+			if w.name {
+				b = appendCode(b, w.text)
+			} else {
+				b = append(b, w.text...)
+			}
+		}
+		b = append(b, '\n')
 	}
 	tables := s.tables()
 	rows := s.room(tables, 0)

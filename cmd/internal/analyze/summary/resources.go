@@ -2,12 +2,10 @@ package summary
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/samples"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
 )
 
@@ -21,11 +19,11 @@ func (s *show) outOfMemory(runs []*analysis.Run) (list []line) {
 		if m == nil || m.Kills() == 0 || r.OutOfMemory() {
 			continue
 		}
-		text := "the OOM killer killed " + cli.Plural(uint64(m.Kills()), "process", "processes") + " of the cgroup"
+		words := []word{said("the OOM killer killed " + cli.Plural(uint64(m.Kills()), "process", "processes") + " of the cgroup")}
 		if m.Victim != "" {
-			text += ", of the command " + escape.String(m.Victim)
+			words = append(words, said(", of the command "), named(m.Victim))
 		}
-		list = append(list, of(r, runs, text+atPeak(m, r.Start), true))
+		list = append(list, of(r, runs, append(words, atPeak(m, r.Start)...), true))
 	}
 	return list
 }
@@ -37,9 +35,11 @@ func (s *show) resources(runs []*analysis.Run) (list []line) {
 		if m == nil {
 			continue
 		}
-		add := func(text string) { list = append(list, of(r, runs, text, false)) }
+		add := func(text string, words ...word) {
+			list = append(list, of(r, runs, append([]word{said(text)}, words...), false))
+		}
 		if m.Peak.RSS > 0 && m.Kills() == 0 {
-			add("peak memory" + atPeak(m, r.Start))
+			add("peak memory", atPeak(m, r.Start)...)
 		}
 		if part := m.Throttled(); part >= explains {
 			add("its quota of processor time stopped the cgroup for " + output.Percent(part) + " of the time")
@@ -56,36 +56,37 @@ func (s *show) resources(runs []*analysis.Run) (list []line) {
 }
 
 // of returns a line of a run, with its label if there are others.
-func of(r *analysis.Run, runs []*analysis.Run, text string, failed bool) line {
+func of(r *analysis.Run, runs []*analysis.Run, words []word, failed bool) line {
 	if len(runs) > 1 {
-		return line{subject: r.Label(), after: ": " + text, failed: failed}
+		return line{subject: r.Label(), after: ": ", words: words, failed: failed}
 	}
-	return line{before: text, failed: failed}
+	return line{words: words, failed: failed}
 }
 
 // atPeak returns how large the memory of a run was, when, and of which programs, with a colon before it.
-func atPeak(m *samples.Samples, start int64) string {
-	var b strings.Builder
+func atPeak(m *samples.Samples, start int64) (words []word) {
+	text := ""
 	memory, limit := m.Group()
 	switch {
 	case limit > 0 && memory > 0:
-		b.WriteString(": memory " + size(memory) + " of " + size(limit))
+		text = ": memory " + size(memory) + " of " + size(limit)
 	case m.Peak.RSS > 0:
-		b.WriteString(": " + size(m.Peak.RSS))
+		text = ": " + size(m.Peak.RSS)
 	}
 	if m.Peak.RSS <= 0 {
-		return b.String()
+		return []word{said(text)}
 	}
-	b.WriteString(" at " + duration(max(m.Peak.At-start, 0)))
+	text += " at " + duration(max(m.Peak.At-start, 0))
 	for i, p := range m.Peak.Programs {
-		b.WriteString([]string{": ", "; "}[min(i, 1)])
+		text += []string{": ", "; "}[min(i, 1)]
 		if p.Count > 1 {
-			b.WriteString(strconv.Itoa(p.Count) + " x ")
+			text += strconv.Itoa(p.Count) + " x "
 		}
-		b.WriteString(escape.String(p.Name) + ", " + size(p.RSS))
+		words = append(words, said(text), named(p.Name))
+		text = ", " + size(p.RSS)
 	}
 	if m.Peak.Others > 0 {
-		b.WriteString("; and " + cli.Plural(uint64(m.Peak.Others), "other program", "other programs"))
+		text += "; and " + cli.Plural(uint64(m.Peak.Others), "other program", "other programs")
 	}
-	return b.String()
+	return append(words, said(text))
 }

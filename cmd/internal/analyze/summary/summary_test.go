@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -36,16 +37,29 @@ func TestDuration(t *testing.T) {
 // hostileSummary returns the summary of a log with harmful text in all its names and data.
 func hostileSummary(o *Options) []byte {
 	a := New(o)
+	addHostileNames(a, false)
+	a.Finish()
+	return Append(nil, a, 3, o)
+}
+
+// hostileUse returns the same, with samples and system calls.
+func hostileUse(o *Options) []byte {
+	a := New(o)
 	addHostile(a)
 	a.Finish()
 	return Append(nil, a, 3, o)
 }
 
-// addHostile adds the events of that log.
-func addHostile(a *analysis.Analysis) {
+func addHostile(a *analysis.Analysis) { addHostileNames(a, true) }
+
+// addHostileNames adds the events of that log, with or without those of use.
+func addHostileNames(a *analysis.Analysis, use bool) {
 	texts := append(hostile.Texts(), "::set-output name=x::y", "  ::stop-commands::x", "##[command]x", "a|b\\|c`", "</code><script>alert(1)</script>", "@all http://x.y www.x.y", "![](x) [a](b) *b* _c_ $x$")
 	s := a.NewSource(func(id posixtrace.EventID) string {
-		if !id.User() || int(id) < 100 {
+		switch {
+		case id == openCall:
+			return "syscall.openat"
+		case !id.User() || int(id) < 100:
 			return ""
 		}
 		name := texts[(int(id)-100)%len(texts)]
@@ -71,15 +85,38 @@ func addHostile(a *analysis.Analysis) {
 		add(posixtrace.EventOutputStdout, 1, (&posixtrace.OutputData{Line: []byte(text)}).Append(nil))
 		add(id+posixtrace.EventID(len(texts)), 1, []byte("1"))
 		add(id+posixtrace.EventID(2*len(texts)), 1, []byte(text))
+		if use {
+			addHostileUse(i, text, add)
+		}
 		add(posixtrace.EventProcExit, 1000+i, (&posixtrace.ExitData{Status: i % 3, Signal: i % 2}).Append(nil))
 	}
 	add(posixtrace.EventProcExit, 1, (&posixtrace.ExitData{Status: 1}).Append(nil))
 }
 
+// addHostileUse adds samples whose program has this name, and a system call that failed with this argument.
+func addHostileUse(i int, text string, add func(id posixtrace.EventID, pid int, data []byte)) {
+	d := posixtrace.ResSampleData{Number: 2*i + 1, Full: true, RSS: int64(i+1) << 30, Group: true, Changes: []posixtrace.ResProcess{{PID: 1, Program: text, RSS: int64(i+1) << 30}}}
+	add(posixtrace.EventResSample, 1, d.Append(nil))
+	d = posixtrace.ResSampleData{Number: 2*i + 2, Group: true, RSS: d.RSS, Memory: d.RSS, OOMKills: int64(i + 1), OOMProcess: i + 1, LimitProcess: 1, DirectoryFull: true, TemporaryFull: true,
+		Throttled: time.Duration(i) * 10 * time.Millisecond, MemoryStall: time.Duration(i) * 10 * time.Millisecond, IOStall: time.Duration(i) * 10 * time.Millisecond}
+	add(posixtrace.EventResSample, 1, d.Append(nil))
+	failed := posixtrace.SyscallData{Result: -1, Errno: 24, Returned: true, Args: []posixtrace.SyscallArg{{Value: []byte(text), String: true}, {Value: []byte(text)}}}
+	add(openCall, []int{1, 1000 + i}[i%2], failed.Append(nil))
+}
+
+// openCall is the type of a system call.
+const openCall = posixtrace.EventID(3600)
+
 // Untrusted text becomes neither a control sequence, nor a workflow command, nor markdown or HTML.
 func TestHostileText(t *testing.T) {
+	for name, summary := range map[string]func(*Options) []byte{"names": hostileSummary, "use": hostileUse} {
+		t.Run(name, func(t *testing.T) { testHostileText(t, summary) })
+	}
+}
+
+func testHostileText(t *testing.T, summary func(*Options) []byte) {
 	for _, width := range []int{0, 40, 200} {
-		out := string(hostileSummary(&Options{Top: All, Width: width}))
+		out := string(summary(&Options{Top: All, Width: width}))
 		for line := range strings.Lines(out) {
 			if strings.HasPrefix(strings.TrimLeft(line, " "), "::") || strings.Contains(line, "##[") {
 				t.Errorf("width %d: a workflow command: %q", width, line)
@@ -89,7 +126,7 @@ func TestHostileText(t *testing.T) {
 			}
 		}
 	}
-	out := string(hostileSummary(&Options{Top: All, Form: Markdown}))
+	out := string(summary(&Options{Top: All, Form: Markdown}))
 	code := regexp.MustCompile(`<code>((?:[A-Za-z0-9 ]|&#[0-9]+;|[^\x00-\x7f])*)</code>`)
 	plain := regexp.MustCompile(`^[A-Za-z0-9 .,:/%()|µ❌#?\n-]*$`)
 	for line := range strings.Lines(out) {
@@ -120,7 +157,7 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[string]int{}
-	for line := range bytes.Lines(hostileSummary(&Options{Top: Screen, Form: JSON})) {
+	for line := range bytes.Lines(hostileUse(&Options{Top: Screen, Form: JSON})) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
 		if err == nil {
 			err = schema.Validate(v)
@@ -130,7 +167,7 @@ func TestSchema(t *testing.T) {
 		}
 		kinds[v.(map[string]any)["kind"].(string)]++
 	}
-	for _, kind := range []string{"run", "command", "program", "span", "pause", "event", "total"} {
+	for _, kind := range []string{"run", "samples", "peak", "exhausted", "command", "program", "span", "pause", "syscall", "event", "total"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no %s", kind)
 		}

@@ -85,6 +85,12 @@ func (l *line) text() string {
 		subject = `"` + subject + `"`
 	}
 	text := l.before + subject + l.after
+	for _, w := range l.words {
+		if w.name {
+			w.text = shown(w.text)
+		}
+		text += w.text
+	}
 	if l.printed {
 		text = "    " + text
 	}

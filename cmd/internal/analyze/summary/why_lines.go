@@ -78,7 +78,13 @@ func (a *answer) leave(all []placed) []placed {
 }
 
 // raw returns a line as JSON has it.
-func (l *line) raw() string { return l.before + l.subject + l.after }
+func (l *line) raw() string {
+	text := l.before + l.subject + l.after
+	for _, w := range l.words {
+		text += w.text
+	}
+	return text
+}
 
 // appendJSON appends the answer as one object. why.schema.json describes it. A key of which the log says
 // nothing is an empty list.

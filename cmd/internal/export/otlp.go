@@ -21,6 +21,8 @@ func (l lines) Traces(body []byte, _ int) error { return l.put(body) }
 
 func (l lines) Logs(body []byte, _ int) error { return l.put(body) }
 
+func (l lines) Metrics(body []byte, _ int) error { return l.put(body) }
+
 func (l lines) put(body []byte) error {
 	_, err := l.w.Write(append(body, '\n'))
 	return err

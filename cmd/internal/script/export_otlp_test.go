@@ -35,7 +35,7 @@ func decoder(t *testing.T) string {
 	return program
 }
 
-// otlpItem is what the decoder prints: a span or a log record.
+// otlpItem is what the decoder prints: a span, a log record or a data point.
 type otlpItem struct {
 	Kind                      string
 	Resource                  map[string]any
@@ -54,6 +54,9 @@ type otlpItem struct {
 	Dropped uint32
 	Failed  bool
 	Message string
+	Unit    string
+	Sum     bool
+	Value   float64
 }
 
 // decodeOTLP decodes lines of OTLP/JSON strictly.

@@ -68,7 +68,7 @@ func (c *collector) serve(w http.ResponseWriter, r *http.Request) {
 	c.asked++
 	c.header = r.Header
 	if err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" ||
-		r.URL.Path != "/v1/traces" && r.URL.Path != "/v1/logs" {
+		r.URL.Path != "/v1/traces" && r.URL.Path != "/v1/logs" && r.URL.Path != "/v1/metrics" {
 		w.WriteHeader(http.StatusTeapot)
 		return
 	}
@@ -86,7 +86,8 @@ func (c *collector) took(t *testing.T) (lines []string) {
 	defer c.mu.Unlock()
 	for b, n := range c.bodies {
 		kind, body, _ := strings.Cut(b, " ")
-		if n != 1 || strings.HasPrefix(body, `{"resourceSpans"`) != (kind == "traces") {
+		begins := map[string]string{"traces": `{"resourceSpans"`, "logs": `{"resourceLogs"`, "metrics": `{"resourceMetrics"`}[kind]
+		if n != 1 || !strings.HasPrefix(body, begins) {
 			t.Errorf("a batch of %s came %d times: %.80s", kind, n, body)
 		}
 		lines = append(lines, body)

@@ -1,5 +1,5 @@
 // Command decoder reads lines of OTLP/JSON with the decoder of the OpenTelemetry Collector, at its
-// strictest, and prints a line of JSON for each span and each log record. It fails if a line is not
+// strictest, and prints a line of JSON for each span, log record and data point. It fails if a line is not
 // what the Collector itself would write of it.
 package main
 
@@ -14,15 +14,16 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 // maxLine is what a Collector surely accepts.
 const maxLine = 4 << 20
 
-// Item is a span, an event in it, or a log record.
+// Item is a span, a log record, or a data point.
 type Item struct {
-	Kind       string // span, log
+	Kind       string // span, log, metric
 	Resource   map[string]any
 	Trace      string
 	Span       string
@@ -38,6 +39,9 @@ type Item struct {
 	Dropped    uint32 // events
 	Failed     bool
 	Message    string
+	Unit       string // of a data point
+	Sum        bool
+	Value      float64
 }
 
 // Event is an event in a span.
@@ -83,6 +87,15 @@ func decode(line []byte) ([]Item, error) {
 		}
 		again, err := (&ptrace.JSONMarshaler{}).MarshalTraces(d)
 		return spans(d), errors.Join(err, same(line, again))
+	}
+	if kinds["resourceMetrics"] != nil {
+		u := pmetric.JSONUnmarshaler{DisallowUnknownFields: true}
+		d, err := u.UnmarshalMetrics(line)
+		if err != nil {
+			return nil, err
+		}
+		again, err := (&pmetric.JSONMarshaler{}).MarshalMetrics(d)
+		return points(d), errors.Join(err, same(line, again))
 	}
 	u := plog.JSONUnmarshaler{DisallowUnknownFields: true}
 	d, err := u.UnmarshalLogs(line)
@@ -224,6 +237,43 @@ func records(d plog.Logs) (items []Item) {
 					log.Fatalf("not a record: %+v", it)
 				}
 				items = append(items, it)
+			}
+		}
+	}
+	return items
+}
+
+func points(d pmetric.Metrics) (items []Item) {
+	for _, r := range d.ResourceMetrics().All() {
+		for _, sc := range r.ScopeMetrics().All() {
+			for _, m := range sc.Metrics().All() {
+				var list pmetric.NumberDataPointSlice
+				sum := m.Type() == pmetric.MetricTypeSum
+				switch m.Type() {
+				case pmetric.MetricTypeSum:
+					list = m.Sum().DataPoints()
+					if !m.Sum().IsMonotonic() || m.Sum().AggregationTemporality() != pmetric.AggregationTemporalityCumulative {
+						log.Fatalf("not a cumulative sum: %s", m.Name())
+					}
+				case pmetric.MetricTypeGauge:
+					list = m.Gauge().DataPoints()
+				default:
+					log.Fatalf("%s is a %v", m.Name(), m.Type())
+				}
+				if m.Name() == "" || m.Unit() == "" || list.Len() == 0 {
+					log.Fatalf("not a metric: %q, %q, %d points", m.Name(), m.Unit(), list.Len())
+				}
+				for _, p := range list.All() {
+					it := Item{Kind: "metric", Resource: attributes(r.Resource().Attributes()), Name: m.Name(), Unit: m.Unit(), Sum: sum,
+						Start: uint64(p.StartTimestamp()), End: uint64(p.Timestamp()), Attributes: attributes(p.Attributes()), Value: p.DoubleValue()}
+					if p.ValueType() == pmetric.NumberDataPointValueTypeInt {
+						it.Value = float64(p.IntValue())
+					}
+					if it.End == 0 || sum && (it.Start == 0 || it.End < it.Start) {
+						log.Fatalf("not a data point: %+v", it)
+					}
+					items = append(items, it)
+				}
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (s *Samples) use(number int) {
 		switch {
 		case known && p.CPU >= before.cpu:
 			u.CPU = max(u.CPU+p.CPU-before.cpu, u.CPU)
-		case known || !first: // a process that has begun since; one of the first sample may be old
+		case known || !first: // a new process; one of the first sample may be old
 			u.CPU = max(u.CPU+p.CPU, u.CPU)
 		}
 	}

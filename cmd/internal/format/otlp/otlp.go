@@ -1,10 +1,10 @@
-// Package otlp writes a log as OTLP/JSON: spans and log records of the OpenTelemetry Protocol.
+// Package otlp writes a log as OTLP/JSON: spans, log records and metrics of the OpenTelemetry Protocol.
 //
 // A pair NAME.begin and NAME.end is a span, and so is a process. Every other event is an event in the
 // innermost open span of its thread, or a log record with the id of that span. batch.go collects what
 // has ended in batches, spans.go has the open spans, processes.go the processes, place.go finds the
 // span that an event is in, context.go the trace context, ids.go the ids; record.go writes events,
-// members.go the members of system events, value.go the parts of JSON, resource.go what a log is about.
+// members.go the members of system events, metrics.go the samples as metrics, value.go the parts of JSON, resource.go what a log is about.
 package otlp
 
 import (
@@ -20,6 +20,7 @@ import (
 type Sink interface {
 	Traces(body []byte, spans int) error
 	Logs(body []byte, records int) error
+	Metrics(body []byte, metrics int) error
 }
 
 // Log is a log that is being written.
@@ -29,6 +30,7 @@ type Log struct {
 	names map[string]*spanType
 
 	spans, records batch
+	metrics        metrics
 	clock          clock
 	ids            ids
 	trace          *trace // of what has no other
@@ -67,6 +69,7 @@ func New(sink Sink, r *Resource, name func(posixtrace.EventID) string) *Log {
 	resource := r.appendJSON(nil)
 	l.spans.init(`{"resourceSpans":[`, resource, `"scopeSpans"`, `"spans"`, sink.Traces)
 	l.records.init(`{"resourceLogs":[`, resource, `"scopeLogs"`, `"logRecords"`, sink.Logs)
+	l.metrics.init(`{"resourceMetrics":[`, resource, `"scopeMetrics"`, `"metrics"`, sink.Metrics)
 	l.changes = 1
 	return l
 }
@@ -81,7 +84,7 @@ func (l *Log) Add(recs []posixtrace.Record) error {
 		l.from, l.to = min(l.from, rec.UnixNano), max(l.to, rec.UnixNano)
 		l.add(rec)
 	}
-	return cmp.Or(l.spans.err, l.records.err)
+	return cmp.Or(l.spans.err, l.records.err, l.metrics.err)
 }
 
 func (l *Log) add(rec *posixtrace.Record) {
@@ -108,6 +111,9 @@ func (l *Log) add(rec *posixtrace.Record) {
 	case contexts:
 		l.recordContext(rec, t)
 	case logged:
+		if rec.ID == posixtrace.EventResSample {
+			l.metrics.add(rec)
+		}
 		l.record(rec, t, l.where(rec))
 	default:
 		l.event(rec, t)
@@ -129,7 +135,10 @@ func (l *Log) Close(lost uint64) error {
 	if err := l.spans.flush(); err != nil {
 		return err
 	}
-	return l.records.flush()
+	if err := l.records.flush(); err != nil {
+		return err
+	}
+	return l.metrics.flush()
 }
 
 // dropped returns a count for a member of 32 bits.

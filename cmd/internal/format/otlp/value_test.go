@@ -61,8 +61,9 @@ func TestExecMembers(t *testing.T) {
 // discard takes batches.
 type discard struct{ bytes int }
 
-func (d *discard) Traces(body []byte, _ int) error { d.bytes += len(body); return nil }
-func (d *discard) Logs(body []byte, _ int) error   { d.bytes += len(body); return nil }
+func (d *discard) Traces(body []byte, _ int) error  { d.bytes += len(body); return nil }
+func (d *discard) Logs(body []byte, _ int) error    { d.bytes += len(body); return nil }
+func (d *discard) Metrics(body []byte, _ int) error { d.bytes += len(body); return nil }
 
 func BenchmarkAdd(b *testing.B) {
 	call := posixtrace.SyscallData{Result: 3, Duration: 18334, Returned: true, Args: []posixtrace.SyscallArg{

@@ -18,7 +18,7 @@ const maxAnswer = 4 << 20
 
 // answer is what a server says about a batch that it has taken.
 type answer struct {
-	rejected int64  // spans or log records that it has not taken
+	rejected int64  // spans, log records or data points that it has not taken
 	message  string // why, or advice
 }
 
@@ -56,13 +56,15 @@ func decodeJSON(body []byte) (a answer, err error) {
 		Spans2   count  `json:"rejected_spans"`
 		Records  count  `json:"rejectedLogRecords"`
 		Records2 count  `json:"rejected_log_records"`
+		Points   count  `json:"rejectedDataPoints"`
+		Points2  count  `json:"rejected_data_points"`
 		Message  string `json:"errorMessage"`
 		Message2 string `json:"error_message"`
 	}
 	if ok && json.Unmarshal(part, &p) != nil {
 		return a, errAnswer
 	}
-	return answer{int64(p.Spans | p.Spans2 | p.Records | p.Records2), p.Message + p.Message2}, nil
+	return answer{int64(p.Spans | p.Spans2 | p.Records | p.Records2 | p.Points | p.Points2), p.Message + p.Message2}, nil
 }
 
 // count is a 64-bit integer in the JSON of Protobuf: a number or a string.

@@ -20,10 +20,11 @@ type kind int
 const (
 	traces kind = iota
 	logs
+	metrics
 	kinds
 )
 
-var kindNames = [kinds]string{"traces", "logs"}
+var kindNames = [kinds]string{"traces", "logs", "metrics"}
 
 // Config has the endpoints.
 type Config struct{ ends [kinds]end }
@@ -95,12 +96,21 @@ func address(text string) *url.URL {
 	return u
 }
 
-// servers returns how many servers there are, as far as the addresses show that.
+// servers returns how many servers there are, as far as the addresses show that, and at least one.
 func (c *Config) servers() time.Duration {
-	if c.ends[traces].base == c.ends[logs].base || c.ends[traces].fault != nil || c.ends[logs].fault != nil {
-		return 1
+	bases := map[string]bool{}
+	for _, e := range c.ends {
+		if e.fault == nil {
+			bases[e.base] = true
+		}
 	}
-	return 2
+	return time.Duration(max(len(bases), 1))
+}
+
+// shares reports whether two kinds have the same server.
+func (c *Config) shares(k, other kind) bool {
+	x, y := &c.ends[k], &c.ends[other]
+	return x.fault == nil && y.fault == nil && x.base == y.base
 }
 
 // client returns a client, with the certificates of the environment if it uses TLS. It returns an error

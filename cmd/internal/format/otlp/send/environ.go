@@ -18,7 +18,7 @@ const prefix = "OTEL_EXPORTER_OTLP_"
 
 // HasEndpoint reports whether the environment has an endpoint.
 func HasEndpoint(getenv func(string) string) bool {
-	for _, name := range []string{"ENDPOINT", "TRACES_ENDPOINT", "LOGS_ENDPOINT"} {
+	for _, name := range []string{"ENDPOINT", "TRACES_ENDPOINT", "LOGS_ENDPOINT", "METRICS_ENDPOINT"} {
 		if getenv(prefix+name) != "" {
 			return true
 		}

@@ -52,6 +52,9 @@ func (s *Sender) Traces(body []byte, _ int) error { return s.send(traces, body) 
 // Logs sends a batch of log records.
 func (s *Sender) Logs(body []byte, _ int) error { return s.send(logs, body) }
 
+// Metrics sends a batch of metrics.
+func (s *Sender) Metrics(body []byte, _ int) error { return s.send(metrics, body) }
+
 // Keeps reports whether a batch that is not sent is kept.
 func (s *Sender) Keeps() bool { return s.Spool != "" && s.full == nil }
 
@@ -83,13 +86,16 @@ func (s *Sender) try(k kind, body []byte) bool {
 		if s.faults[k] == nil {
 			return true
 		}
-		own, other := &s.Config.ends[k], &s.Config.ends[1-k]
-		if own.fault == nil && other.fault == nil && own.base == other.base {
-			s.faults[1-k] = s.faults[k]
+		for other := range kinds {
+			if s.Config.shares(k, other) {
+				s.faults[other] = s.faults[k]
+			}
 		}
 	}
 	if s.ctx.Err() != nil {
-		s.faults = [kinds]error{errInterrupted, errInterrupted}
+		for k := range s.faults {
+			s.faults[k] = errInterrupted
+		}
 	}
 	return false
 }
@@ -100,11 +106,13 @@ type refusal struct{ text string }
 func (r *refusal) Error() string { return r.text }
 
 // deliver posts a batch until it is sent or the time is over. A batch that the server refuses counts
-// as sent: it is dropped, counted and reported. Each of two servers has its half of the time.
+// as sent: it is dropped, counted and reported. Each of several servers has its part of the time.
 func (s *Sender) deliver(k kind, body []byte) error {
-	limit, spent := s.Limit, s.spent[traces]+s.spent[logs]
-	if n := s.Config.servers(); n > 1 {
-		limit, spent = limit/n, s.spent[k]
+	limit, spent := s.Limit/s.Config.servers(), time.Duration(0)
+	for other, d := range s.spent {
+		if kind(other) == k || s.Config.shares(k, kind(other)) {
+			spent += d
+		}
 	}
 	start := time.Now()
 	defer func() { s.spent[k] += time.Since(start) }()
@@ -149,7 +157,7 @@ func (s *Sender) taken(k kind, a answer) {
 	text := s.Config.ends[k].shown
 	if a.rejected != 0 {
 		s.rejected = true
-		text += fmt.Sprintf(": %d %s rejected", a.rejected, [kinds]string{"spans", "log records"}[k])
+		text += fmt.Sprintf(": %d %s rejected", a.rejected, [kinds]string{"spans", "log records", "data points"}[k])
 	}
 	if a.message != "" {
 		text += ": " + short(a.message)
@@ -188,12 +196,14 @@ func (s *Sender) Result() (text string, failed bool) {
 	add(s.more, strconv.Itoa(s.more)+" more")
 	add(s.dropped, batches(s.dropped)+" dropped")
 	failed = s.rejected || s.dropped > 0
-	for k, fault := range s.faults {
-		if fault != nil && (k == 0 || s.faults[0] == nil || s.faults[0].Error() != fault.Error()) {
-			parts = append(parts, fault.Error())
+	var said []string
+	for _, fault := range s.faults {
+		if fault != nil && !slices.Contains(said, fault.Error()) {
+			said = append(said, fault.Error())
 			failed = true
 		}
 	}
+	parts = append(parts, said...)
 	add(s.kept, batches(s.kept)+" kept in "+s.Spool)
 	add(s.unsent, batches(s.unsent)+" not sent")
 	if text = strings.Join(parts, "; "); s.full != nil {

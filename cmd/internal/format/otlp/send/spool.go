@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/format/otlp"
@@ -25,7 +26,7 @@ import (
 const maxSpool = 1 << 30
 
 var (
-	batchName = regexp.MustCompile(`^[0-9a-f]{32}\.(traces|logs)\.json$`)
+	batchName = regexp.MustCompile(`^[0-9a-f]{32}\.(traces|logs|metrics)\.json$`)
 	tempName  = regexp.MustCompile(`^\.[0-9]+\.[0-9]+\.tmp$`)
 )
 
@@ -97,10 +98,8 @@ func locked(path string) *os.File {
 
 // resend sends a batch of the spool, and removes it then.
 func (s *Sender) resend(path string) error {
-	k := traces
-	if filepath.Ext(path[:len(path)-len(".json")]) == ".logs" {
-		k = logs
-	}
+	name := strings.TrimSuffix(path, ".json")
+	k := kind(slices.Index(kindNames[:], name[strings.LastIndexByte(name, '.')+1:])) // batchName matches it
 	if s.faults[k] != nil || s.Config.ends[k].unset {
 		return nil
 	}

@@ -29,39 +29,75 @@ import (
 
 // parquetRow has the columns of a row that each event has, and those that only some have.
 type parquetRow struct {
-	Time       int64             `parquet:"time,timestamp(nanosecond)"`
-	TimeNS     int64             `parquet:"time_ns"`
-	LogID      string            `parquet:"log_id"`
-	Host       string            `parquet:"host"`
-	Trace      string            `parquet:"trace"`
-	Command    string            `parquet:"command"`
-	Log        string            `parquet:"log"`
-	PID        int64             `parquet:"pid"`
-	TID        int64             `parquet:"tid"`
-	Event      string            `parquet:"event"`
-	ID         int32             `parquet:"id"`
-	Class      string            `parquet:"class"`
-	Address    uint64            `parquet:"address"`
-	Truncation string            `parquet:"truncation"`
-	Size       int64             `parquet:"size"`
-	Data       *string           `parquet:"data"`
-	Binary     *[]byte           `parquet:"data_binary"`
-	Span       *uint64           `parquet:"span"`
-	Parent     *uint64           `parquet:"parent"`
-	Duration   *int64            `parquet:"duration_ns"`
-	Path       *string           `parquet:"path"`
-	Argv       []string          `parquet:"argv,list,optional"`
-	Args       []string          `parquet:"args,list,optional"`
-	Result     *int64            `parquet:"result"`
-	Errno      *int32            `parquet:"errno"`
-	ErrnoName  *string           `parquet:"errno_name"`
-	Status     *int32            `parquet:"status"`
-	Signal     *int32            `parquet:"signal"`
-	Child      *int32            `parquet:"child"`
-	UserNS     *int64            `parquet:"user_ns"`
-	SystemNS   *int64            `parquet:"system_ns"`
-	MaxRSS     *int64            `parquet:"maxrss"`
-	Members    map[string]string `parquet:"members,optional"`
+	Time        int64             `parquet:"time,timestamp(nanosecond)"`
+	TimeNS      int64             `parquet:"time_ns"`
+	LogID       string            `parquet:"log_id"`
+	Host        string            `parquet:"host"`
+	Trace       string            `parquet:"trace"`
+	Command     string            `parquet:"command"`
+	Log         string            `parquet:"log"`
+	PID         int64             `parquet:"pid"`
+	TID         int64             `parquet:"tid"`
+	Event       string            `parquet:"event"`
+	ID          int32             `parquet:"id"`
+	Class       string            `parquet:"class"`
+	Address     uint64            `parquet:"address"`
+	Truncation  string            `parquet:"truncation"`
+	Size        int64             `parquet:"size"`
+	Data        *string           `parquet:"data"`
+	Binary      *[]byte           `parquet:"data_binary"`
+	Span        *uint64           `parquet:"span"`
+	Parent      *uint64           `parquet:"parent"`
+	Duration    *int64            `parquet:"duration_ns"`
+	Path        *string           `parquet:"path"`
+	Argv        []string          `parquet:"argv,list,optional"`
+	Args        []string          `parquet:"args,list,optional"`
+	Result      *int64            `parquet:"result"`
+	Errno       *int32            `parquet:"errno"`
+	ErrnoName   *string           `parquet:"errno_name"`
+	Status      *int32            `parquet:"status"`
+	Signal      *int32            `parquet:"signal"`
+	Child       *int32            `parquet:"child"`
+	UserNS      *int64            `parquet:"user_ns"`
+	SystemNS    *int64            `parquet:"system_ns"`
+	MaxRSS      *int64            `parquet:"maxrss"`
+	Members     map[string]string `parquet:"members,optional"`
+	Processes   *int32            `parquet:"processes,optional"`
+	Threads     *int32            `parquet:"threads,optional"`
+	Descriptors *int32            `parquet:"descriptors,optional"`
+	RSS         *int64            `parquet:"rss,optional"`
+	CPU         *int64            `parquet:"cpu_ns,optional"`
+	Read        *int64            `parquet:"read_bytes,optional"`
+	Written     *int64            `parquet:"written_bytes,optional"`
+	GroupMemory *int64            `parquet:"group_memory,optional"`
+	GroupPeak   *int64            `parquet:"group_peak,optional"`
+	GroupLimit  *int64            `parquet:"group_limit,optional"`
+	OOMKills    *int64            `parquet:"oom_kills,optional"`
+	Throttled   *int64            `parquet:"throttled_ns,optional"`
+	CPUStall    *int64            `parquet:"cpu_stall_ns,optional"`
+	MemoryStall *int64            `parquet:"memory_stall_ns,optional"`
+	IOStall     *int64            `parquet:"io_stall_ns,optional"`
+}
+
+// sampled returns the columns of samples.
+func (r *parquetRow) sampled() map[string]any {
+	return map[string]any{
+		"processes":       r.Processes,
+		"threads":         r.Threads,
+		"descriptors":     r.Descriptors,
+		"rss":             r.RSS,
+		"cpu_ns":          r.CPU,
+		"read_bytes":      r.Read,
+		"written_bytes":   r.Written,
+		"group_memory":    r.GroupMemory,
+		"group_peak":      r.GroupPeak,
+		"group_limit":     r.GroupLimit,
+		"oom_kills":       r.OOMKills,
+		"throttled_ns":    r.Throttled,
+		"cpu_stall_ns":    r.CPUStall,
+		"memory_stall_ns": r.MemoryStall,
+		"io_stall_ns":     r.IOStall,
+	}
 }
 
 // readParquet returns the rows of a file, and what it says about the logs.
@@ -160,6 +196,9 @@ func (r *parquetRow) asJSON(t *testing.T, want map[string]any) map[string]any {
 	for key, p := range map[string]any{"data": r.Data, "data_base64": r.Binary, "span": r.Span, "parent": r.Parent, "path": r.Path,
 		"result": r.Result, "errno": r.Errno, "status": r.Status, "signal": r.Signal, "child": r.Child,
 		"user_ns": r.UserNS, "system_ns": r.SystemNS, "maxrss": r.MaxRSS} {
+		set(key, p)
+	}
+	for key, p := range r.sampled() {
 		set(key, p)
 	}
 	if r.Args != nil || r.Result != nil {
@@ -509,6 +548,40 @@ func TestExportParquetDurations(t *testing.T) {
 	}
 	if spans != 1 || exits != 1 {
 		t.Errorf("%d spans and %d exits", spans, exits)
+	}
+}
+
+// The numbers of samples have columns, which are null for all else.
+func TestExportParquetSamples(t *testing.T) {
+	dir := t.TempDir()
+	env := append(os.Environ(), "PTRACE_STREAM=")
+	cmd := exec.Command("ptrace-run", "--sample=20ms", "-e", "proc", "-o", "a.trace", "sh", "-c", "sleep 0.2; sleep 0.1")
+	cmd.Dir, cmd.Env = dir, env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if !compareParquetLog(t, dir, env, nil, "a.trace") {
+		t.Fatal("no export")
+	}
+	runExport(t, dir, env, "-o", "a.parquet", "a.trace")
+	rows, _ := readParquet(t, filepath.Join(dir, "a.parquet"))
+	samples := 0
+	for i := range rows {
+		r := &rows[i]
+		if r.ID != int32(posixtrace.EventResSample) {
+			for key, p := range r.sampled() {
+				if !reflect.ValueOf(p).IsNil() {
+					t.Errorf("%s has %s", r.Event, key)
+				}
+			}
+			continue
+		}
+		if samples++; r.RSS == nil || r.CPU == nil || r.Processes == nil || r.Written == nil {
+			t.Errorf("a sample is %+v", r)
+		}
+	}
+	if samples < 3 {
+		t.Errorf("%d samples", samples)
 	}
 }
 

@@ -12,6 +12,11 @@ const map = 22 // proc.map, which ptrace-dump shows only on request
 // parse reads a line of JSON. Integers that a number of JavaScript cannot hold become strings.
 const parse = line => JSON.parse(line.replaceAll(/("(?:[^"\\]|\\.)*")|(-?\d{16,})/g, (all, text, number) => text ?? `"${number}"`))
 
+// The columns of samples, of which these have 32 bits.
+const numbers = new Set(['processes', 'threads', 'descriptors'])
+const sampled = [...numbers, 'rss', 'cpu_ns', 'read_bytes', 'written_bytes', 'group_memory', 'group_peak', 'group_limit', 'oom_kills', 'throttled_ns',
+	'cpu_stall_ns', 'memory_stall_ns', 'io_stall_ns']
+
 // expected returns a line of JSON in the columns of a row.
 function expected(ev) {
 	const rest = { ...ev }
@@ -34,6 +39,10 @@ function expected(ev) {
 	for (const key of ['result', 'user_ns', 'system_ns', 'maxrss']) {
 		const v = take(key)
 		row[key] = v === null ? null : String(v)
+	}
+	for (const key of sampled) {
+		const v = take(key)
+		row[key] = v === null ? null : numbers.has(key) ? v : String(v)
 	}
 	if (row.errno_name === null && row.errno !== null) delete row.errno_name // of posix_trace_error
 	for (const key of ['time', 'duration_ns']) delete rest[key]

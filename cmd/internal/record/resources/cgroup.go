@@ -30,16 +30,20 @@ const noLimit = 1 << 50
 // content of proc_pid_cgroup(5).
 func OpenCgroup(root string, membership []byte) *Cgroup {
 	g := &Cgroup{buf: make([]byte, 4096)}
+	unified := ""
 	for _, line := range strings.Split(string(membership), "\n") {
 		f := strings.SplitN(line, ":", 3)
 		if len(f) < 3 {
 			continue
 		}
+		if f[0] == "0" {
+			unified = filepath.Clean("/" + f[2])
+		}
 		switch {
 		case f[0] == "0" && g.current == nil:
 			g.openUnified(root, f[2])
 		case f[1] == "memory":
-			g.Close()
+			g.closeMemory()
 			*g = Cgroup{buf: g.buf, cpu: g.cpu, throttled: g.throttled, unit: g.unit}
 			g.openMemory(filepath.Join(root, "memory"), f[2])
 		case strings.HasPrefix(f[1], "cpu") && !strings.HasPrefix(f[1], "cpuset") && f[1] != "cpuacct":
@@ -47,6 +51,10 @@ func OpenCgroup(root string, membership []byte) *Cgroup {
 				g.cpu, g.throttled, g.unit = file, "throttled_time ", 1
 			}
 		}
+	}
+	if g.stall == [len(g.stall)]*os.File{} && unified != "/" && unified != "" {
+		// Both versions are mounted: version 1 has the controllers. The figures of the root are the machine's.
+		g.openStall(filepath.Join(root, "unified", unified))
 	}
 	return g
 }
@@ -89,8 +97,12 @@ func (g *Cgroup) openUnified(root, path string) {
 	if f := open(own, "cpu.stat"); f != nil {
 		g.cpu, g.throttled, g.unit = f, "throttled_usec ", time.Microsecond
 	}
+	g.openStall(own)
+}
+
+func (g *Cgroup) openStall(dir string) {
 	for i, name := range [...]string{"cpu.pressure", "memory.pressure", "io.pressure"} {
-		g.stall[i] = open(own, name)
+		g.stall[i] = open(dir, name)
 	}
 }
 
@@ -154,6 +166,12 @@ func (g *Cgroup) content(f *os.File) []byte {
 
 // Close closes the files.
 func (g *Cgroup) Close() {
+	g.closeMemory()
+	g.cpu.Close() // nil is no file
+}
+
+// closeMemory closes the files but that of processor time.
+func (g *Cgroup) closeMemory() {
 	for _, f := range [...]*os.File{g.current, g.peak, g.limit, g.events, g.stall[0], g.stall[1], g.stall[2]} {
 		f.Close() // nil is no file
 	}

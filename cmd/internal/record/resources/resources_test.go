@@ -28,6 +28,14 @@ func files(t *testing.T, list map[string]string) string {
 	return dir
 }
 
+func descriptors(t *testing.T) int {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
 // The cgroup that matters is the nearest with a limit; times are those of the process's own.
 func TestCgroup(t *testing.T) {
 	for _, c := range []struct {
@@ -48,14 +56,28 @@ func TestCgroup(t *testing.T) {
 			"memory/a/memory.limit_in_bytes": "4096000\n", "memory/a/memory.usage_in_bytes": "1000\n", "memory/a/memory.max_usage_in_bytes": "2000\n",
 			"memory/a/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", "cpu,cpuacct/a/cpu.stat": "nr_periods 1\nthrottled_time 900\n",
 		}, posixtrace.ResSampleData{Group: true, Memory: 1000, Peak: 2000, Limit: 4096000, OOMKills: 3, Throttled: 900}},
+		{"both versions", "4:memory:/a\n1:cpu:/a\n0::/b\n", map[string]string{
+			"memory/a/memory.limit_in_bytes": "4096000\n", "memory/a/memory.usage_in_bytes": "1000\n", "cpu/a/cpu.stat": "throttled_time 900\n",
+			"unified/b/memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=17\n", "unified/memory.pressure": "some total=99\n",
+		}, posixtrace.ResSampleData{Group: true, Memory: 1000, Limit: 4096000, Throttled: 900, MemoryStall: 17 * time.Microsecond}},
+		{"both versions, version 2 first", "0::/b\n4:memory:/a\n", map[string]string{
+			"memory/a/memory.usage_in_bytes": "1000\n", "unified/b/memory.pressure": "some total=17\n",
+		}, posixtrace.ResSampleData{Group: true, Memory: 1000, MemoryStall: 17 * time.Microsecond}},
+		{"both versions, the machine", "4:memory:/a\n0::/\n", map[string]string{
+			"memory/a/memory.usage_in_bytes": "1000\n", "unified/memory.pressure": "some total=99\n",
+		}, posixtrace.ResSampleData{Group: true, Memory: 1000}},
 		{"outside", "0::/../../x\n", map[string]string{"memory.current": "5\n", "memory.max": "nonsense"}, posixtrace.ResSampleData{Group: true, Memory: 5}},
 		{"none", "", nil, posixtrace.ResSampleData{}},
 		{"hostile", "0\n:::\n0::" + strings.Repeat("/x", 3000), map[string]string{"memory.current": strings.Repeat("9", 5000)}, posixtrace.ResSampleData{Group: true, Memory: 999999999999999999}},
 	} {
+		before := descriptors(t)
 		g := OpenCgroup(files(t, c.files), []byte(c.membership))
 		var got posixtrace.ResSampleData
 		g.Look(&got)
 		g.Close()
+		if n := descriptors(t); n != before {
+			t.Errorf("%s: %d descriptors are left open", c.name, n-before)
+		}
 		if got.Memory > 1<<58 {
 			got.Memory = 999999999999999999
 		}

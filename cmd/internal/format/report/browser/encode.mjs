@@ -60,6 +60,14 @@ export class Trace {
 		this.lines.push({ time, text: marked(text), stream, lane: lane + 1 });
 	}
 
+	// use sets the memory in bytes and the processors in use of programs at these times: [name, memory, processors].
+	use(times, programs) {
+		this.used = {
+			n: times.length, time: differences(times),
+			programs: programs.map(([name, memory, processors]) => ({ name, others: name === "others", memory: varints(memory), processors: varints(processors.map(p => Math.round(p * 1000))) })),
+		};
+	}
+
 	json() {
 		this.spans.sort((a, b) => a.start - b.start || a.depth - b.depth);
 		this.marks.sort((a, b) => a.time - b.time);
@@ -76,6 +84,7 @@ export class Trace {
 			lines: { ...columns(this.lines, ["time", "stream", "lane"], "time"), text: this.lines.map(l => l.text).join("\n"), gap: -1, end: this.end ?? -1 },
 			missing: this.missing, curves: this.curves || { n: 0, time: "", running: "", events: "" },
 			chain: this.chain.map(([s, from, dur]) => [this.spans.indexOf(s), from, dur]), omitted: this.omitted,
+			usage: this.used ?? { n: 0 },
 		};
 	}
 }

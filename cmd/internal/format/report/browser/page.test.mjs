@@ -355,6 +355,70 @@ test("a few events have no curve", async () => {
 	}
 });
 
+test("areas of memory and processors are drawn, show the timeline's range, and have numbers at the cursor", async () => {
+	const s = 1e9, MiB = 1 << 20, t = new Trace("use.trace", 10 * s);
+	t.span(t.lane("make"), 0, 10 * s, "make");
+	t.use([0, 2, 4, 6, 8, 10].map(x => x * s), [
+		["cc1", [0, 100, 200, 200, 100, 0].map(x => x * MiB), [1.5, 2, 2, 1, 0.5, 0]],
+		["make", [50, 50, 50, 50, 50, 50].map(x => x * MiB), [0, 0, 1, 1, 0, 0]],
+		["others", [0, 0, 10, 0, 0, 0].map(x => x * MiB), [0, 0, 0, 0, 0, 0]],
+	]);
+	const p = await open(browser, write(page(skeleton(), "use", [t])));
+	const heads = () => p.$$eval(".curve h3", all => all.map(e => e.textContent));
+	const whole = ["memory: at most 260 MiB; cc1 200 MiB, make 50 MiB, others 10 MiB", "processors in use: at most 3; cc1 2, make 1"];
+	assert.deepEqual(p.list, []);
+	assert.deepEqual(await heads(), whole);
+
+	// spot is where an area is on the page at a time in seconds and a value, and inside the picture of its plot.
+	const spot = (i, at, value) => p.evaluate(([i, at, value]) => {
+		const u = report.curves.plots[i], over = u.over.getBoundingClientRect();
+		return { x: over.x + u.valToPos(at, "x"), y: over.y + u.valToPos(value, "y"), timeline: report.timelines[0].canvas.getBoundingClientRect().x + report.timelines[0].x(at * 1e9),
+			inside: [u.valToPos(at, "x", true), u.valToPos(value, "y", true)] };
+	}, [i, at, value]);
+	const drawn = async (i, at, value) => p.evaluate(([i, [x, y]]) => [...report.curves.plots[i].ctx.getImageData(x, y, 1, 1).data].slice(0, 3), [i, (await spot(i, at, value)).inside]);
+	const hue = async i => colour(p, await p.evaluate(i => colours.boxes[1][i * 2 % colours.boxes[1].length], i));
+	assert.deepEqual(await drawn(0, 4.5, 100 * MiB), await hue(0), "the memory of cc1");
+	assert.deepEqual(await drawn(0, 5, 230 * MiB), await hue(1), "that of make upon it");
+	assert.notDeepEqual(await drawn(0, 9, 200 * MiB), await hue(1), "nothing above them");
+	assert.deepEqual(await drawn(1, 7, 0.5), await hue(0), "the processors of cc1, until the next sample");
+	assert.deepEqual(await drawn(1, 7, 1.5), await hue(1), "those of make");
+
+	// A moment is at the same place as in the timeline, also when that is zoomed, and zooming here zooms there.
+	const aligned = async when => {
+		for (const i of [0, 1]) {
+			const at = await spot(i, 5, 0);
+			assert.ok(Math.abs(at.x - at.timeline) < 2, `${when}: plot ${i} has 5 s at ${at.x}, the timeline at ${at.timeline}`);
+		}
+	};
+	await aligned("at first");
+	await p.evaluate("report.view.go(3e9, 7e9)");
+	await p.waitForFunction(() => report.curves.plots.every(u => u.scales.x.min === 3 && u.scales.x.max === 7));
+	await aligned("zoomed");
+	await p.evaluate("document.getElementById('curves').scrollIntoView()");
+	const from = await spot(0, 4, 20 * MiB), to = await spot(0, 6, 20 * MiB);
+	await p.mouse.move(from.x, from.y);
+	await p.mouse.down();
+	await p.mouse.move(to.x, to.y, { steps: 5 });
+	await p.mouse.up();
+	await p.waitForFunction(() => Math.abs(report.view.from - 4e9) < 5e7 && Math.abs(report.view.to - 6e9) < 5e7);
+	await p.evaluate("report.view.go(0, 10e9)");
+	await p.waitForFunction(() => report.curves.plots.every(u => u.scales.x.max === 10));
+
+	// The numbers at the cursor are those of the sample there; without it they are the largest again.
+	const hover = async (i, at, want) => {
+		const here = await spot(i, at, 0.1);
+		await p.mouse.move(here.x, here.y - 5);
+		assert.equal((await heads())[i], want);
+	};
+	await hover(0, 3.9, "memory at 4s: 260 MiB; cc1 200 MiB, make 50 MiB, others 10 MiB");
+	await hover(0, 8.2, "memory at 8s: 150 MiB; cc1 100 MiB, make 50 MiB, others 0 B");
+	await hover(1, 3.9, "processors in use at 2s: 2; cc1 2, make 0"); // until 4s
+	await p.mouse.move(2, 2);
+	assert.deepEqual(await heads(), whole);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
 test("two runs lie under each other on one scale", async () => {
 	const two = [build("old"), build("new", 2)], f = write(page(skeleton(), "old and new", two, parts(two))), p = await open(browser, f);
 	assert.equal(await p.locator("#runs canvas").count(), 2);

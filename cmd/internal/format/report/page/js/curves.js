@@ -9,7 +9,6 @@ class Curves {
 			this.addArea("memory", run, "memory", bytes);
 			this.addArea("processors in use", run, "processors", n => (Math.round(n * 100) / 100).toLocaleString("en-US"));
 		}
-		if (!this.runs.length) return;
 		if (this.runs.some(r => greatest(r.curves.running) > 1)) this.add("processes at work", r => [r.curves.time, r.curves.running], true);
 		if (this.runs.some(r => ownEvents(r) >= leastEvents)) {
 			const rates = new Map(this.runs.map(r => [r, eventRate(r)]));
@@ -42,25 +41,32 @@ class Curves {
 	}
 
 	// addArea adds areas one upon the other, one for each program of a run. Each is drawn from the bottom to
-	// its upper edge, the highest first.
+	// its upper edge, the highest first. The heading has the largest numbers, or those of the sample at the cursor.
 	addArea(title, run, member, text) {
 		const { n, time, programs } = run.usage;
 		if (!n || !programs.some(p => greatest(p[member]))) return;
 		const present = programs.filter(p => greatest(p[member])), sums = [], sum = new Float64Array(n);
 		for (const p of present) sums.push(sum.forEach((v, i) => { sum[i] = v + p[member][i]; }) || Array.from(sum));
 		const box = element("div", { class: "curve" }), most = greatest(sum);
-		const heading = element("h3", { text: title + (run.label ? " of " + run.label : "") + ": at most " + text(most) });
+		const heading = element("h3"), name = title + (run.label ? " of " + run.label : "");
+		const head = heading.appendChild(document.createTextNode("")), numbers = [];
 		for (const [i, p] of present.entries()) {
 			const key = element("span", { class: "key", attributes: { "aria-hidden": "true" } });
 			key.style.borderColor = areaColour(i, p);
-			heading.append(i ? ", " : "; ", key, p.name + " " + text(greatest(p[member])));
+			heading.append(i ? ", " : "; ", key, p.name + " ", numbers[i] = document.createTextNode(""));
 		}
+		const show = sample => {
+			head.data = name + (sample < 0 ? ": at most " + text(most) : " at " + duration(time[sample]) + ": " + text(sum[sample]));
+			for (const [i, p] of present.entries()) numbers[i].data = text(sample < 0 ? greatest(p[member]) : p[member][sample]);
+		};
+		show(-1);
 		box.append(heading);
 		this.parent.append(box);
 		const at = Array.from(time, t => t / 1e9), top = present.map((p, i) => i).reverse();
 		const series = top.map(i => ({ stroke: () => areaColour(i, present[i]), fill: () => areaColour(i, present[i]), width: 1, paths: member === "memory" ? undefined : uPlot.paths.stepped({ align: 1 }), points: { show: false } }));
 		const options = this.options(box, [{}, ...series]);
 		options.axes[1].values = (u, list) => list.map(v => (v || member !== "memory" ? text(v) : "0"));
+		options.hooks.setCursor = [u => show(u.cursor.left < 0 ? -1 : sampleAt(at, u.posToVal(u.cursor.left, "x"), member === "memory"))];
 		if (member !== "memory") options.scales.y.range = (u, low, high) => [0, Math.max(0.1, (high || 0) * 1.1)];
 		this.plots.push(new uPlot(options, [at, ...top.map(i => sums[i])], box));
 	}
@@ -83,7 +89,7 @@ class Curves {
 	missing(u) {
 		u.ctx.save();
 		u.ctx.fillStyle = colours.css.missing;
-		for (const [from, to] of this.runs.flatMap(r => r.missing)) {
+		for (const [from, to] of this.report.runs.flatMap(r => r.missing)) {
 			const left = Math.max(u.valToPos(from / 1e9, "x", true), u.bbox.left), right = Math.min(u.valToPos(to / 1e9, "x", true), u.bbox.left + u.bbox.width);
 			if (right >= u.bbox.left && left <= u.bbox.left + u.bbox.width) u.ctx.fillRect(left, u.bbox.top, Math.max(2, right - left), u.bbox.height);
 		}
@@ -109,6 +115,14 @@ class Curves {
 	resize() {
 		for (const p of this.plots) p.setSize({ width: Math.max(200, p.root.parentElement.clientWidth), height: 112 });
 	}
+}
+
+// sampleAt returns the index of the sample at a time: the nearest, or the last one until then, whose numbers hold
+// until the next.
+function sampleAt(times, time, nearest) {
+	let i = 0;
+	while (i + 1 < times.length && (nearest ? times[i + 1] - time < time - times[i] : times[i + 1] <= time)) i++;
+	return i;
 }
 
 // areaColour returns the colour of an area.

@@ -136,9 +136,10 @@ func (a *Analysis) Exhausted(r *Run) (list []*Exhausted) {
 		return nil
 	}
 	s := r.Source
+	alone := a.CommandTotals().Commands <= uint64(len(a.Runs())) // the log does not say which process failed
 	for i := len(s.exhausted) - 1; i >= 0; i-- {
 		e := &s.exhausted[i]
-		if e.fate != nil && !e.fate.counted() && !ran(r.Timeout, e) {
+		if e.fate == nil && !alone || e.fate != nil && !e.fate.counted() && !ran(r.Timeout, e) {
 			continue
 		}
 		label([]*Command{&e.Command})

@@ -79,6 +79,8 @@ func TestExhausted(t *testing.T) {
 		{"1:a 1# 1# 1=1", "a 2 x 0"},
 		{"1:a 1>2 2:b 2# 2=0 1=1", ""},
 		{"1:a 9# 1=1", " 2 x 0"}, // a process of which nothing else is recorded
+		{"1:a 9!28:write 1=1", " 0 write(1) x 1"},
+		{"1:a 1>2 2:b 9!28:write 9# 2=3 1=3", ""}, // nothing is recorded of it, although others are
 		{"1:a 1>2 2:b 2!28:write 1@ 2=143 1=143", "b 0 write(1) x 1"},
 		{"1:a 1>2 2:b 2!28:write 2=0 1>3 3:c 1@ 3=143 1=143", ""},
 		{"1:a 1>2 2:b 2!28:write 2=3 1>2 2:c 2=0 1=0", ""}, // a pid that is used again

@@ -31,6 +31,21 @@ CREATE TABLE IF NOT EXISTS events (
   user_ns     Nullable(Int64),
   system_ns   Nullable(Int64),
   maxrss      Nullable(Int64),
+  processes   Nullable(Int32),
+  threads     Nullable(Int32),
+  descriptors Nullable(Int32),
+  rss         Nullable(Int64),
+  cpu_ns      Nullable(Int64),
+  read_bytes  Nullable(Int64),
+  written_bytes Nullable(Int64),
+  group_memory Nullable(Int64),
+  group_peak  Nullable(Int64),
+  group_limit Nullable(Int64),
+  oom_kills   Nullable(Int64),
+  throttled_ns Nullable(Int64),
+  cpu_stall_ns Nullable(Int64),
+  memory_stall_ns Nullable(Int64),
+  io_stall_ns Nullable(Int64),
   members     Map(LowCardinality(String), String) CODEC(ZSTD)
 ) ENGINE = ReplacingMergeTree
 PARTITION BY date

@@ -64,7 +64,7 @@ export class Trace {
 	use(times, programs) {
 		this.used = {
 			n: times.length, time: differences(times),
-			programs: programs.map(([name, memory, processors]) => ({ name, others: name === "others", memory: varints(memory), processors: varints(processors.map(p => Math.round(p * 1000))) })),
+			programs: programs.map(([name, memory, processors]) => ({ name: name.replace(hidden, escaped), others: name === "others", memory: varints(memory), processors: varints(processors.map(p => Math.round(p * 1000))) })),
 		};
 	}
 

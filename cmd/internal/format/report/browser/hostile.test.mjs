@@ -26,6 +26,7 @@ function hostile(label) {
 	t.chain = [[t.spans[0], 0, 50], [t.spans[3], 50, 1e15]];
 	t.missing = [[-5, 7, 1], [50, 1e15, 2], [900, 3, 0]];
 	t.omitted = { spans: 5, marks: 1, lines: 2, bytes: 10, merged: 77 };
+	t.use([0, 50, 90], texts.slice(0, 12).map((text, i) => [text, [i, 1e15, 3], [i, 1e9, 0]]));
 	curvesOf(t, 20);
 	return t;
 }
@@ -43,6 +44,13 @@ test("names, data and output stay text", async () => {
 		}), texts.length);
 		for (const title of titles) assert.ok(!hidden.test(title), JSON.stringify(title));
 		if (!pack) await p.click("#pack");
+	}
+	const plot = await p.locator(".curve .u-over").first().boundingBox();
+	for (const x of [-20, plot.width / 2]) { // beside it, and at a sample
+		await p.mouse.move(plot.x + x, plot.y + 20);
+		const heads = await p.$$eval(".curve h3", all => all.map(e => e.textContent));
+		assert.ok(heads[0].includes("</script><script>alert(1)</script>") && heads[0].startsWith("memory of "), heads[0]);
+		for (const head of heads) assert.ok(!hidden.test(head.replace(texts[4], "")), JSON.stringify(head)); // a label is a word of ours
 	}
 	await p.evaluate(() => { for (const t of report.timelines) t.drawNow(); });
 	assert.match(await p.innerText("#panel"), /line of standard/);

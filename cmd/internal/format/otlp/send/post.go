@@ -75,6 +75,12 @@ func (c *Config) post(ctx context.Context, k kind, body []byte) (a answer, wait 
 		text += ": " + m
 	}
 	switch resp.StatusCode {
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		if k == metrics { // many stores of traces have no place for them: they would fill a spool
+			return a, -1, &refusal{text}
+		}
+	}
+	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return a, retryAfter(resp.Header.Get("Retry-After")), errors.New(text)
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,

@@ -87,7 +87,7 @@ func (s *Sender) try(k kind, body []byte) bool {
 			return true
 		}
 		for other := range kinds {
-			if s.Config.shares(k, other) {
+			if k != metrics && s.Config.shares(k, other) { // a server may have no place for metrics
 				s.faults[other] = s.faults[k]
 			}
 		}

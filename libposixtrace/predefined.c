@@ -26,6 +26,7 @@ static const struct {
 	{24, "proc.timeout"},
 	{25, "hang.thread"},
 	{26, "res.sample"},
+	{27, "file.access"},
 	{32, "posix_trace_unnamed_userevent"},
 };
 

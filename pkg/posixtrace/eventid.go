@@ -44,6 +44,7 @@ const (
 	EventProcTimeout  = EventID(event.ProcTimeout)  // proc.timeout: see TimeoutData
 	EventHangThread   = EventID(event.HangThread)   // hang.thread: see HangData
 	EventResSample    = EventID(event.ResSample)    // res.sample: see ResSampleData
+	EventFileAccess   = EventID(event.FileAccess)   // file.access: see FileData
 )
 
 // System reports whether id is a system event type, POSIX's or an extension.

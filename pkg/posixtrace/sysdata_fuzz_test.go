@@ -30,6 +30,8 @@ func FuzzSystemData(f *testing.F) {
 	f.Add((&HangData{Program: "a", Args: []string{"a", ""}, Call: "read(0)", Since: -1, For: "x", Stack: []string{"f"}, Note: "n", State: 'S', Kind: 9}).Append(nil))
 	f.Add((&ResSampleData{Number: 1, Full: true, Group: true, RSS: 1 << 40, Changes: []ResProcess{{PID: 1, Program: "a", RSS: 4096}, {PID: 1 << 30, CPU: -resUnit}}, Ended: []int{7, 9}}).Append(nil))
 	f.Add((&ResSampleData{Number: -1, Part: -1, Continues: true, Interval: -1}).Append(bytes.Repeat([]byte{1}, 3)))
+	f.Add((&FileData{Kind: FileRename, Mode: FileRead | FileCreate, Device: 1, Inode: 2, Bytes: -1, Path: "/a", Canonical: "/b", To: "/c"}).Append(nil))
+	f.Add((&FileData{Kind: FileMissing, Err: 2, Count: 1 << 62, UID: -1, GID: -1, Path: "\xff\n"}).Append(nil))
 	f.Add(bytes.Repeat([]byte{0xff}, 8+8*64))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		again := func(what string, v, w any, err error) {
@@ -119,6 +121,17 @@ func FuzzSystemData(f *testing.F) {
 			r.Add(&d)
 			r.Add(&e)
 			r.Encode(nil, &e, e.Changes, 1)
+		}
+		if d, err := DecodeFile(data); err == nil {
+			if len(d.Path)+len(d.To)+len(d.Canonical) > len(data) || d.Bytes < -1 || d.Count < 0 {
+				t.Fatalf("%d bytes: %+v", len(data), d)
+			}
+			e, err := DecodeFile(d.Append(nil))
+			again("file", d, e, err)
+			_, _ = d.Kind.String(), d.Mode.Words()
+			if b := ReplaceFilePaths(data, func(s string) string { return s }); len(data) > 0 && &b[0] != &data[0] {
+				t.Fatal("no path has changed, and the data is new")
+			}
 		}
 		if d, err := DecodeOutput(data); err == nil {
 			e, err := DecodeOutput(d.Append(nil))

@@ -28,6 +28,7 @@ func TestManPageOfSystemData(t *testing.T) {
 	timeout := posixtrace.TimeoutData{}
 	hang := posixtrace.HangData{}
 	sample := posixtrace.ResSampleData{}
+	file := posixtrace.FileData{}
 	for _, c := range []struct {
 		item string
 		data []byte
@@ -40,6 +41,7 @@ func TestManPageOfSystemData(t *testing.T) {
 		{"proc.timeout", timeout.Append(nil)},
 		{"hang.thread", hang.Append(nil)[:28]}, // seven texts follow
 		{"res.sample", sample.Append(nil)},
+		{"file.access", file.Append(nil)[:52]}, // three paths follow
 		{"syscall. Ns Ar name", call.Append(nil)},
 		{"output.stdout , Li output.stderr", output.Append(nil)},
 	} {

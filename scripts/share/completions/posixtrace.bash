@@ -23,7 +23,7 @@ _posixtrace_streams() { timeout 2 ptrace-ctl list -q 2>/dev/null; }
 # The event types of the log or stream that the command line names.
 _posixtrace_events() {
 	local id class name
-	printf '%s\n' @user @system @all command none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
+	printf '%s\n' @user @system @all command files none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
 	if [[ $program == ptrace-@(dump|diff|export) && -f $first ]]; then
 		while read -r id class name; do
 			[[ $id == [0-9]* && $class ]] && printf '%s\n' "$name"
@@ -133,7 +133,7 @@ _posixtrace_argument() { # KIND [WORD]...
 		;;
 	events | sources) # a list
 		[[ $cur == *,* ]] && before=${cur%,*}, cur=${cur##*,}
-		[[ $kind == sources ]] && _posixtrace_offer "$before" < <(_posixtrace_words command none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs)
+		[[ $kind == sources ]] && _posixtrace_offer "$before" < <(_posixtrace_words command files none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs)
 		[[ $kind == sources && $cur == syscall.* ]] && _posixtrace_offer "$before" < <(_posixtrace_calls)
 		[[ $kind == events ]] && _posixtrace_offer "$before" < <(_posixtrace_events)
 		compopt -o nospace

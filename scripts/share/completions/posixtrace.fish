@@ -47,12 +47,12 @@ function __posixtrace_types
 end
 
 function __posixtrace_sets
-    printf '%s\n' @user @system @all command none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
+    printf '%s\n' @user @system @all command files none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
     __posixtrace_types
 end
 
 function __posixtrace_sources
-    printf '%s\n' command none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
+    printf '%s\n' command files none proc signal syscall %%stat %%statfs %clock %creds %desc %file %fstat %fstatfs %ipc %lstat %memory %net %network %process %pure %signal %stat %statfs
     if string match -q -- '*syscall.*' (commandline -ct)
         printf '%s\n' \
             syscall._sysctl syscall.accept syscall.accept4 syscall.access syscall.acct syscall.add_key \

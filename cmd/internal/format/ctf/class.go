@@ -115,7 +115,12 @@ var (
 		"i32_t descriptors", "i64_t rss", "i64_t cpu_ns", "i64_t read_bytes", "i64_t written_bytes", "bool_t group", "i64_t group_memory", "i64_t group_peak",
 		"i64_t group_limit", "i64_t oom_kills", "i64_t throttled_ns", "i64_t cpu_stall_ns", "i64_t memory_stall_ns", "i64_t io_stall_ns", "i32_t oom_process",
 		"i32_t limit_process", "bool_t directory_full", "bool_t temporary_full"}
-	exitFields = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
+	fileNumbers = join([]string{"file_kind_t kind"}, array("modes", "string"), []string{"errno_t error", "u64_t device", "u64_t inode", "i64_t bytes", "i64_t count",
+		"u32_t perm", "i32_t uid", "i32_t gid"})
+	filePaths       = []string{"path", "to", "canonical"}
+	fileFields      = join(fileNumbers, each(filePaths, func(name string) []string { return []string{"string " + name} }))
+	fileBytesFields = join(fileNumbers, each(filePaths, byteArray))
+	exitFields      = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",
 		"i64_t minor_faults", "i64_t major_faults", "i64_t blocks_in", "i64_t blocks_out", "i64_t voluntary_switches", "i64_t involuntary_switches",
 		"i64_t run_delay_ns", "i64_t processors", "i64_t others_ns", "i64_t idle_ns", "i64_t pressure_ns"}
 	contextFields      = []string{"string trace_id", "string span_id", "string parent_span_id", "u8_t trace_flags", "string tracestate"}

@@ -18,7 +18,7 @@ import (
 var fuzzTypes = []posixtrace.EventID{
 	posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventError, posixtrace.EventOverflow,
 	posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcSignal, posixtrace.EventProcMap,
-	posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventUnnamed, 33, 34, 3584, 4095,
+	posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample, posixtrace.EventFileAccess, posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventUnnamed, 33, 34, 3584, 4095,
 }
 
 // fuzzRecords makes records of bytes: for each a type, a span, a time, a length and data.
@@ -52,11 +52,13 @@ func FuzzTrace(f *testing.F) {
 	}
 	call := posixtrace.SyscallData{Opened: []byte("x"), Args: []posixtrace.SyscallArg{{Value: []byte("a")}, {Value: []byte("\xff")}}}
 	data := call.Append(nil)
-	f.Add(append([]byte{19, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "syscall.read", uint64(3))
+	f.Add(append([]byte{20, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "syscall.read", uint64(3))
 	for _, text := range []string{"a", "", "\xff"} { // no text of the thread is empty, some are, or one is not text
 		hang := posixtrace.HangData{Program: "a", Args: []string{"a", text}, State: 'S', Call: text, Wait: "w", For: text, Note: text, Stack: []string{text}}
 		data = hang.Append(nil)
 		f.Add(append([]byte{12, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "hang", uint64(3))
+		data = (&posixtrace.FileData{Kind: posixtrace.FileRename, Mode: posixtrace.FileRead, Path: "a", To: text, Canonical: text}).Append(nil)
+		f.Add(append([]byte{14, 3, 9, 0, 0, 0, 0, 0, 0, 0, byte(len(data)), 0, 0}, data...), "file", uint64(3))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, name string, lost uint64) {
 		recs := fuzzRecords(b)

@@ -35,7 +35,7 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 			return le.AppendUint32(b, uint32(n)), decoded, errorFields
 		}
 	case posixtrace.EventProcExec, posixtrace.EventProcExit, posixtrace.EventProcFork, posixtrace.EventProcSignal,
-		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample:
+		posixtrace.EventProcMap, posixtrace.EventProcContext, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample, posixtrace.EventFileAccess:
 		return t.appendProcess(b, rec)
 	default:
 		if rec.ID <= posixtrace.EventUnnamed || !strings.HasPrefix(t.Name(rec.ID), "syscall.") {
@@ -90,6 +90,10 @@ func (t *Trace) appendProcess(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 	case posixtrace.EventResSample:
 		if d, err := posixtrace.DecodeResSample(rec.Data); err == nil {
 			return appendResSample(b, &d), decoded, resFields
+		}
+	case posixtrace.EventFileAccess:
+		if d, err := posixtrace.DecodeFile(rec.Data); err == nil {
+			return t.appendFile(b, &d)
 		}
 	}
 	return b, raw, nil
@@ -220,6 +224,26 @@ func appendResSample(b []byte, d *posixtrace.ResSampleData) []byte {
 	}
 	b = le.AppendUint32(le.AppendUint32(b, uint32(d.OOMProcess)), uint32(d.LimitProcess))
 	return appendBool(appendBool(b, d.DirectoryFull), d.TemporaryFull)
+}
+
+func (t *Trace) appendFile(b []byte, d *posixtrace.FileData) ([]byte, kind, []string) {
+	paths := [...]string{d.Path, d.To, d.Canonical}
+	k, fields := decoded, fileFields
+	if !areText(0, paths[:], func(s string) []byte { return []byte(s) }) {
+		k, fields = decodedBytes, fileBytesFields
+	}
+	b = appendStrings(append(b, byte(d.Kind)), d.Mode.Words())
+	b = le.AppendUint32(b, uint32(d.Err))
+	for _, v := range [...]uint64{d.Device, d.Inode, uint64(d.Bytes), uint64(d.Count)} {
+		b = le.AppendUint64(b, v)
+	}
+	for _, v := range [...]uint32{d.Perm, uint32(d.UID), uint32(d.GID)} {
+		b = le.AppendUint32(b, v)
+	}
+	for _, s := range paths {
+		b = t.appendData(b, []byte(s), k)
+	}
+	return b, k, fields
 }
 
 func (t *Trace) appendCall(b []byte, d *posixtrace.SyscallData) ([]byte, kind, []string) {

@@ -27,6 +27,7 @@ typealias enum : u8_t { "false" = 0, "true" = 1 } := bool_t;
 typealias enum : u32_t { "fork" = 0, "vfork" = 1, "clone" = 2, "thread" = 3 } := fork_t;
 typealias enum : u8_t { "waits" = 0, "sleeps" = 1, "busy" = 2, "runs" = 3, "stopped" = 4, "zombie" = 5 } := hang_kind_t;
 typealias enum : u8_t { "timeout" = 0, "idle" = 1, "signal" = 2, "asked" = 3 } := hang_cause_t;
+typealias enum : u8_t { "open" = 1, "map" = 2, "exec" = 3, "truncate" = 4, "mkdir" = 5, "rmdir" = 6, "unlink" = 7, "rename" = 8, "link" = 9, "symlink" = 10, "chmod" = 11, "chown" = 12, "close" = 13, "missing" = 14 } := file_kind_t;
 `
 
 // appendMetadata appends the metadata of the trace, which names the types that have events.

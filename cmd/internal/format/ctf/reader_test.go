@@ -151,7 +151,7 @@ func (c *cursor) string() string {
 }
 
 var (
-	sizes     = map[string]uint64{"u8_t": 1, "bool_t": 1, "u16_t": 2, "u32_t": 4, "i32_t": 4, "errno_t": 4, "signal_t": 4, "fork_t": 4, "hang_kind_t": 1, "hang_cause_t": 1, "u64_t": 8, "i64_t": 8, "address_t": 8}
+	sizes     = map[string]uint64{"u8_t": 1, "bool_t": 1, "u16_t": 2, "u32_t": 4, "i32_t": 4, "errno_t": 4, "signal_t": 4, "fork_t": 4, "hang_kind_t": 1, "hang_cause_t": 1, "file_kind_t": 1, "u64_t": 8, "i64_t": 8, "address_t": 8}
 	fieldForm = regexp.MustCompile(`^(\w+|struct \{ (.*); \}) (\w+)(?:\[(\w+)\])?$`)
 )
 

@@ -78,6 +78,10 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 		if d, err := posixtrace.DecodeResSample(rec.Data); err == nil {
 			return appendResSample(b, &d)
 		}
+	case posixtrace.EventFileAccess:
+		if d, err := posixtrace.DecodeFile(rec.Data); err == nil {
+			return appendFile(b, &d)
+		}
 	default:
 		if t.call {
 			if l.call.Decode(rec.Data) == nil {
@@ -119,6 +123,38 @@ func appendResSample(b []byte, d *posixtrace.ResSampleData) []byte {
 		{attr + "posixtrace.memory_stall_ns" + isInt, int64(d.MemoryStall)}, {attr + "posixtrace.io_stall_ns" + isInt, int64(d.IOStall)},
 	} {
 		b = appendIntAttribute(b, a.is, a.value)
+	}
+	return b
+}
+
+func appendFile(b []byte, d *posixtrace.FileData) []byte {
+	b = appendStringAttribute(b, attr+"posixtrace.kind"+isString, d.Kind.String())
+	b = appendStrings(b, attr+"posixtrace.modes"+isArray, d.Mode.Words())
+	b = appendErrno(b, int(d.Err))
+	b = appendTextAttribute(b, attr+"file.path"+isString, []byte(d.Path))
+	for _, a := range [...]struct{ is, value string }{
+		{attr + "posixtrace.to" + isString, d.To}, {attr + "posixtrace.canonical" + isString, d.Canonical},
+	} {
+		if a.value != "" {
+			b = appendTextAttribute(b, a.is, []byte(a.value))
+		}
+	}
+	for _, a := range [...]struct {
+		is    string
+		value int64
+	}{
+		{attr + "posixtrace.device" + isInt, int64(d.Device)}, {attr + "file.inode" + isInt, int64(d.Inode)},
+		{attr + "posixtrace.count" + isInt, d.Count}, {attr + "posixtrace.perm" + isInt, int64(d.Perm)},
+	} {
+		if a.value != 0 {
+			b = appendIntAttribute(b, a.is, a.value)
+		}
+	}
+	if d.Bytes >= 0 {
+		b = appendIntAttribute(b, attr+"posixtrace.bytes"+isInt, d.Bytes)
+	}
+	if d.Kind == posixtrace.FileChown {
+		b = appendIntAttribute(appendIntAttribute(b, attr+"posixtrace.uid"+isInt, int64(d.UID)), attr+"posixtrace.gid"+isInt, int64(d.GID))
 	}
 	return b
 }

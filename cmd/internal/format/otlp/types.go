@@ -81,7 +81,7 @@ func systemKind(id posixtrace.EventID) kind {
 		return contexts
 	case posixtrace.EventOutputStdout, posixtrace.EventOutputStderr, posixtrace.EventOverflow, posixtrace.EventResume,
 		posixtrace.EventStart, posixtrace.EventStop, posixtrace.EventFilter, posixtrace.EventFlushStart, posixtrace.EventFlushStop,
-		posixtrace.EventError, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample:
+		posixtrace.EventError, posixtrace.EventProcTimeout, posixtrace.EventHangThread, posixtrace.EventResSample, posixtrace.EventFileAccess:
 		return logged
 	}
 	return other

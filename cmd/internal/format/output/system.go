@@ -3,6 +3,7 @@ package output
 import (
 	"encoding/hex"
 	"strconv"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
@@ -73,6 +74,10 @@ func appendMembersText(b []byte, src *Source, members []sysevent.Member) []byte 
 			b = strconv.AppendInt(b, int64(d.Int32(m)), 10)
 		case sysevent.Count, sysevent.Size:
 			b = strconv.AppendInt(b, d.Int64(m), 10)
+		case sysevent.Unsigned:
+			b = strconv.AppendUint(b, d.Address(m), 10)
+		case sysevent.Octal:
+			b = strconv.AppendUint(append(b, '0'), uint64(uint32(d.Int32(m))), 8)
 		case sysevent.Errno:
 			b = appendErrno(b, int(d.Int32(m)))
 		case sysevent.Signal:
@@ -95,6 +100,8 @@ func appendMembersText(b []byte, src *Source, members []sysevent.Member) []byte 
 			b[len(b)-1] = ']' // no empty list is shown
 		case sysevent.Word:
 			b = escape.Append(b, m.Word(d.Byte(m)))
+		case sysevent.Flags:
+			b = append(b, strings.Join(m.Words(d.Flags(m)), ",")...)
 		case sysevent.Types:
 			b = appendSetText(b, src, &d.Sets[set.First()])
 		}
@@ -191,6 +198,10 @@ func appendMembersJSON(b []byte, src *Source, members []sysevent.Member, set sys
 			b = appendListJSON(b, list)
 		case sysevent.Word:
 			b = AppendJSONString(b, m.Word(d.Byte(m)))
+		case sysevent.Flags:
+			b = appendListJSON(b, m.Words(d.Flags(m)))
+		case sysevent.Unsigned:
+			b = strconv.AppendUint(b, d.Address(m), 10)
 		case sysevent.Types:
 			b = appendListJSON(b, catalog.TypesOfSet(src.Name, &d.Sets[set.First()]))
 		default:

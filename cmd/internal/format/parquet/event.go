@@ -252,8 +252,13 @@ func (m *members) addDecoded(e *sysevent.Event, columns []int) {
 	for set := d.Known; set != 0; set &= set - 1 {
 		i := set.First()
 		v := &e.Members[i]
-		if columns[i] == colArgv {
+		switch columns[i] {
+		case colArgv:
 			m.addTexts(columns[i], d, v)
+			continue
+		case colPath:
+			text := d.Text(v)
+			m.f.columns[colPath].put(m.row, m.bytes(text), len(text))
 			continue
 		}
 		if columns[i] != colMemberKey {
@@ -275,6 +280,10 @@ func (m *members) addDecoded(e *sysevent.Event, columns []int) {
 			m.set(v.Name, string(bytes.Join(slices.Collect(d.Texts(v)), []byte{'\n'})))
 		case sysevent.Word:
 			m.set(v.Name, v.Word(d.Byte(v)))
+		case sysevent.Flags:
+			m.set(v.Name, strings.Join(v.Words(d.Flags(v)), "\n"))
+		case sysevent.Unsigned:
+			m.set(v.Name, strconv.FormatUint(d.Address(v), 10))
 		case sysevent.Types:
 			m.setSet(v.Name, &d.Sets[i])
 		default:

@@ -77,6 +77,8 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 		}
 	case id == posixtrace.EventResSample:
 		rec.Data = posixtrace.RenameResSample(rec.Data, func(name string) string { return string(f.piece([]byte(name), Ends)) })
+	case id == posixtrace.EventFileAccess:
+		rec.Data = posixtrace.ReplaceFilePaths(rec.Data, func(path string) string { return string(f.piece([]byte(path), more)) })
 	case id == posixtrace.EventProcExit:
 		f.exit(rec.PID)
 	default:

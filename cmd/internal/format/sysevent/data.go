@@ -57,6 +57,8 @@ func (d *Data) Decode(rec *posixtrace.Record) *Event {
 		d.holds(e, IfTraceState, len(d.texts[0]) > 0)
 	case posixtrace.EventHangThread:
 		d.hang(e)
+	case posixtrace.EventFileAccess:
+		d.file(e)
 	}
 	if !ok {
 		return nil
@@ -134,6 +136,32 @@ func (d *Data) hang(e *Event) {
 	}
 }
 
+// file finds the paths behind the numbers. Text lacks what is empty or zero.
+func (d *Data) file(e *Event) {
+	rest := d.encoded[e.size:]
+	for i := range d.texts[:filePaths] {
+		d.texts[i] = nil
+		if len(rest) < 2 {
+			rest = nil
+			continue
+		}
+		n := min(int(le.Uint16(rest)), len(rest)-2)
+		d.texts[i], rest = rest[2:2+n], rest[2+n:]
+	}
+	d.holds(e, IfWritten, int64(le.Uint64(d.encoded[fileBytes:])) >= 0)
+	d.holds(e, IfOwned, posixtrace.FileKind(d.encoded[fileKind]) == posixtrace.FileChown)
+	for set := d.Shown; set != 0; set &= set - 1 {
+		i := set.First()
+		switch m := &e.Members[i]; {
+		case m.Type == Text && len(d.texts[m.at]) == 0,
+			m.Type == Flags && d.Flags(m) == 0,
+			(m.Type == Errno || m.Type == Octal) && d.Int32(m) == 0,
+			(m.Type == Unsigned || m.Type == Count) && d.Number(m) == 0:
+			d.Shown &^= 1 << i
+		}
+	}
+}
+
 // holds adds the members whose condition is c if it holds.
 func (d *Data) holds(e *Event, c Condition, holds bool) {
 	if holds {
@@ -150,13 +178,16 @@ func (d *Data) Bool(m *Member) bool { return le.Uint32(d.encoded[m.at:])&m.bits 
 // Byte returns a Byte, or the number of a Word.
 func (d *Data) Byte(m *Member) byte { return d.encoded[m.at] }
 
+// Flags returns Flags.
+func (d *Data) Flags(m *Member) uint16 { return le.Uint16(d.encoded[m.at:]) }
+
 // Int32 returns a number of 32 bits.
 func (d *Data) Int32(m *Member) int32 { return int32(le.Uint32(d.encoded[m.at:])) }
 
 // Int64 returns a number of 64 bits that is not negative.
 func (d *Data) Int64(m *Member) int64 { return int64(min(le.Uint64(d.encoded[m.at:]), m.most)) }
 
-// Address returns an Address.
+// Address returns an Address or an Unsigned.
 func (d *Data) Address(m *Member) uint64 { return le.Uint64(d.encoded[m.at:]) }
 
 // Number returns a number of any type.
@@ -171,8 +202,10 @@ func (d *Data) Number(m *Member) int64 {
 		return int64(d.Byte(m))
 	case Count, Size, Duration:
 		return d.Int64(m)
-	case Address:
+	case Address, Unsigned:
 		return int64(d.Address(m))
+	case Flags:
+		return int64(d.Flags(m))
 	}
 	return int64(d.Int32(m))
 }

@@ -20,11 +20,14 @@ const (
 	Errno                // of 32 bits
 	Signal               // of 32 bits
 	ForkKind             // of 32 bits, a posixtrace.ForkKind
+	Octal                // of 32 bits: text has its octal digits
 	Byte                 // of 8 bits
 	Word                 // of 8 bits: the number of a word, see Member.Word
+	Flags                // of 16 bits: each stands for a word, see Member.Words
 	Count                // of 64 bits
 	Size                 // of 64 bits, bytes
 	Duration             // of 64 bits, nanoseconds
+	Unsigned             // of 64 bits
 	Address              // of 64 bits, unsigned
 	Hex                  // bytes whose text is their digits
 	Text                 // bytes that mostly are text
@@ -47,6 +50,8 @@ const (
 	IfTraceState           // the context has a trace state
 	IfTimed                // it is known for how long a thread waits
 	IfGroup                // the figures of the cgroup are known
+	IfWritten              // it is known how many bytes a process wrote to a file
+	IfOwned                // a file has another owner
 	Never                  // only CTF and OTLP have it
 	conditions
 )
@@ -60,14 +65,18 @@ type Member struct {
 	Known Condition // of the data that has the member
 	Shown Condition // of that of which text has it
 
-	word     func(byte) string // of a Word
-	at, size uint8             // the place in the data, and the size of a Hex; of a Text or Texts, which of them
-	bits     uint32            // of those at the place, those of which a Bool has one
-	most     uint64            // what a number of 64 bits is at most
+	word     func(byte) string     // of a Word
+	words    func(uint16) []string // of Flags
+	at, size uint8                 // the place in the data, and the size of a Hex; of a Text or Texts, which of them
+	bits     uint32                // of those at the place, those of which a Bool has one
+	most     uint64                // what a number of 64 bits is at most
 }
 
 // Word returns the text of a Word.
 func (m *Member) Word(n byte) string { return m.word(n) }
+
+// Words returns the words of Flags.
+func (m *Member) Words(n uint16) []string { return m.words(n) }
 
 // Members is a set of members of an event: member i is in it if bit i is set.
 type Members uint32

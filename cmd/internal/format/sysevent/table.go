@@ -167,6 +167,21 @@ var events = [posixtrace.EventUnnamed]Event{
 		{Name: "directory_full", Type: Bool, at: 4, bits: 1 << 3},
 		{Name: "temporary_full", Type: Bool, at: 4, bits: 1 << 4},
 	}},
+	posixtrace.EventFileAccess: {size: 52, Members: []Member{
+		{Name: "kind", Key: " kind=", Type: Word, at: 50, word: func(n byte) string { return posixtrace.FileKind(n).String() }},
+		{Name: "modes", Key: " modes=", Type: Flags, at: 48, words: func(n uint16) []string { return posixtrace.FileMode(n).Words() }},
+		{Name: "error", Key: " error=", Type: Errno, at: 32},
+		{Name: "device", Type: Unsigned, at: 0},
+		{Name: "inode", Key: " inode=", Type: Unsigned, at: 8},
+		{Name: "bytes", Key: " bytes=", Type: Size, Known: IfWritten, at: 16},
+		{Name: "count", Key: " count=", Type: Count, at: 24},
+		{Name: "perm", Key: " perm=", Type: Octal, at: 36},
+		{Name: "uid", Key: " uid=", Type: Int, Known: IfOwned, at: 40},
+		{Name: "gid", Key: " gid=", Type: Int, Known: IfOwned, at: 44},
+		{Name: "path", Key: " path=", Type: Text, at: 0},
+		{Name: "to", Key: " to=", Type: Text, at: 1},
+		{Name: "canonical", Key: " canonical=", Type: Text, at: 2},
+	}},
 }
 
 // stateWord returns the state of a thread as ps(1) shows it.
@@ -177,7 +192,7 @@ func stateWord(n byte) string {
 	return string([]byte{n})
 }
 
-// Places in the data of EventProcExit, EventProcMap and EventHangThread.
+// Places in the data of EventProcExit, EventProcMap, EventHangThread and EventFileAccess.
 const (
 	exitLeast      = 4*3 + 4 + 8*9
 	exitProcessors = exitLeast + 8
@@ -191,6 +206,10 @@ const (
 	hangLists = 5 // behind so many texts
 	hangTexts = 7 // with the lists
 	hangMost  = 1<<15 - 1
+
+	fileBytes = 16
+	fileKind  = 50
+	filePaths = 3
 )
 
 func init() {

@@ -60,6 +60,8 @@ var samples = []sample{
 	{posixtrace.EventHangThread, &posixtrace.HangData{Program: "cat", Args: []string{"cat", "x"}, State: 'S', Call: "read(0)", Wait: "pipe_read", Since: 5, For: "sleep",
 		ForPID: 7, ForTID: 8, Stack: []string{"main"}, Note: "n", Signal: 15, Report: 1}},
 	{posixtrace.EventResSample, &posixtrace.ResSampleData{Number: 1, Interval: time.Second, Processes: 2, Threads: 3, RSS: 4096, Group: true, Memory: 8192}},
+	{posixtrace.EventFileAccess, &posixtrace.FileData{Kind: posixtrace.FileChown, Mode: posixtrace.FileWrite, Err: 1, Device: 2, Inode: 3, Bytes: 4, Count: 5, Perm: 0o644,
+		UID: 6, GID: 7, Path: "/a", Canonical: "/b", To: "/c"}},
 	{call, &posixtrace.SyscallData{Args: []posixtrace.SyscallArg{{Value: []byte("3")}}, Result: 3, Returned: true, Duration: 5, Opened: []byte("/a")}},
 }
 
@@ -238,6 +240,16 @@ func TestDecodeAsThePackage(t *testing.T) {
 				d.Memory, d.Peak, d.Limit, d.OOMKills, int64(d.Throttled), int64(d.CPUStall), int64(d.MemoryStall), int64(d.IOStall), d.OOMProcess,
 				d.LimitProcess, d.DirectoryFull, d.TemporaryFull}
 		})
+		sameAs(t, posixtrace.EventFileAccess, b, posixtrace.DecodeFile, func(d *posixtrace.FileData) []any {
+			bytes, uid, gid := any(d.Bytes), any(d.UID), any(d.GID)
+			if d.Bytes < 0 {
+				bytes = nil
+			}
+			if d.Kind != posixtrace.FileChown {
+				uid, gid = nil, nil
+			}
+			return []any{d.Kind.String(), d.Mode.Words(), int32(d.Err), d.Device, d.Inode, bytes, d.Count, int32(d.Perm), uid, gid, d.Path, d.To, d.Canonical}
+		})
 		sameAs(t, posixtrace.EventProcContext, b, posixtrace.DecodeContext, func(d *posixtrace.ContextData) []any {
 			return []any{d.TraceID[:], d.SpanID[:], d.Parent[:], d.Flags, d.State}
 		})
@@ -285,9 +297,11 @@ func sameAs[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]
 			got, want = fmt.Sprintf("%q", slices.Collect(d.Texts(m))), fmt.Sprintf("%q", want)
 		case sysevent.Word:
 			got = m.Word(d.Byte(m))
+		case sysevent.Flags:
+			got, want = fmt.Sprint(m.Words(d.Flags(m))), fmt.Sprint(want)
 		case sysevent.Bool:
 			got = d.Bool(m)
-		case sysevent.Address:
+		case sysevent.Address, sysevent.Unsigned:
 			got = d.Address(m)
 		case sysevent.ForkKind:
 			got = posixtrace.ForkKind(d.Int32(m))
@@ -301,7 +315,7 @@ func sameAs[T any](t *testing.T, id posixtrace.EventID, b []byte, decode func([]
 }
 
 // decoders are the functions that decode what this package describes.
-var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", "DecodeExit", "DecodeSignal", "DecodeMap", "DecodeContext", "DecodeTimeout", "DecodeHang", "DecodeResSample"}
+var decoders = []string{"DecodeInt", "DecodeSet", "DecodeFilter", "DecodeFork", "DecodeExit", "DecodeSignal", "DecodeMap", "DecodeContext", "DecodeTimeout", "DecodeHang", "DecodeResSample", "DecodeFile"}
 
 // byHand are the packages that decode all events by hand: straight code takes less time than the table.
 // The tests above compare what they write with the table.
@@ -414,12 +428,12 @@ func change(t *testing.T, name string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(!v.Bool())
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int32, reflect.Int64:
 		v.SetInt(v.Int() + 1)
 		if strings.HasSuffix(name, ".Restarted") {
 			v.SetInt(512)
 		}
-	case reflect.Uint8, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		v.SetUint(v.Uint() + 1)
 	case reflect.String:
 		v.SetString(v.String() + "x")

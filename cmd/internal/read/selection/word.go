@@ -13,6 +13,7 @@ import (
 // do not depend on which names a stream or log has, and in which order it defines them.
 var words = map[string][]posixtrace.EventID{
 	None:        nil,
+	"files":     {posixtrace.EventFileAccess},
 	"command":   {posixtrace.EventProcExec, posixtrace.EventProcExit},
 	"proc":      {posixtrace.EventProcFork, posixtrace.EventProcExec, posixtrace.EventProcExit},
 	"signal":    {posixtrace.EventProcSignal},

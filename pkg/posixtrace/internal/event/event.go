@@ -41,6 +41,7 @@ const (
 	ProcTimeout  ID = 24
 	HangThread   ID = 25
 	ResSample    ID = 26
+	FileAccess   ID = 27
 )
 
 // NameMax is the longest name of an event type in bytes (TRACE_EVENT_NAME_MAX).
@@ -74,6 +75,7 @@ var Predefined = []struct {
 	{ProcTimeout, "proc.timeout"},
 	{HangThread, "hang.thread"},
 	{ResSample, "res.sample"},
+	{FileAccess, "file.access"},
 	{Unnamed, "posix_trace_unnamed_userevent"},
 }
 

@@ -117,7 +117,7 @@ var (
 		"i32_t limit_process", "bool_t directory_full", "bool_t temporary_full"}
 	fileNumbers = join([]string{"file_kind_t kind"}, array("modes", "string"), []string{"errno_t error", "u64_t device", "u64_t inode", "i64_t bytes", "i64_t count",
 		"u32_t perm", "i32_t uid", "i32_t gid"})
-	filePaths       = []string{"path", "to", "canonical"}
+	filePaths       = []string{"file", "to", "canonical"}
 	fileFields      = join(fileNumbers, each(filePaths, func(name string) []string { return []string{"string " + name} }))
 	fileBytesFields = join(fileNumbers, each(filePaths, byteArray))
 	exitFields      = []string{"i32_t status", "signal_t signal", "bool_t core", "i64_t user_ns", "i64_t system_ns", "i64_t maxrss",

@@ -252,13 +252,8 @@ func (m *members) addDecoded(e *sysevent.Event, columns []int) {
 	for set := d.Known; set != 0; set &= set - 1 {
 		i := set.First()
 		v := &e.Members[i]
-		switch columns[i] {
-		case colArgv:
+		if columns[i] == colArgv {
 			m.addTexts(columns[i], d, v)
-			continue
-		case colPath:
-			text := d.Text(v)
-			m.f.columns[colPath].put(m.row, m.bytes(text), len(text))
 			continue
 		}
 		if columns[i] != colMemberKey {

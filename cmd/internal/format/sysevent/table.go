@@ -178,7 +178,7 @@ var events = [posixtrace.EventUnnamed]Event{
 		{Name: "perm", Key: " perm=", Type: Octal, at: 36},
 		{Name: "uid", Key: " uid=", Type: Int, Known: IfOwned, at: 40},
 		{Name: "gid", Key: " gid=", Type: Int, Known: IfOwned, at: 44},
-		{Name: "path", Key: " path=", Type: Text, at: 0},
+		{Name: "file", Key: " file=", Type: Text, at: 0},
 		{Name: "to", Key: " to=", Type: Text, at: 1},
 		{Name: "canonical", Key: " canonical=", Type: Text, at: 2},
 	}},

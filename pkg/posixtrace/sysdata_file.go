@@ -11,10 +11,10 @@ type FileKind uint8
 
 // The kinds of EventFileAccess.
 const (
-	FileOpen     FileKind = iota + 1
-	FileMap               // mapped for writing, or as a library: see the modes
-	FileExec              // executed
-	FileTruncate          // by truncate(2) or ftruncate(2); FileCut is of an open
+	FileOpen     FileKind = iota + 1 // opened; or created by mknod(2), with FileCreate alone
+	FileMap                          // mapped so that writing to memory writes to the file
+	FileExec                         // executed
+	FileTruncate                     // by truncate(2) or ftruncate(2); FileCut is of an open
 	FileMkdir
 	FileRmdir
 	FileUnlink
@@ -23,8 +23,8 @@ const (
 	FileSymlink
 	FileChmod
 	FileChown
-	FileClose   // the last descriptor of a file that was written
-	FileMissing // there was no such file
+	FileClose   // a file that was open for writing is so no longer
+	FileMissing // there was no such file; without a path: files for which the tracer had no room
 )
 
 var fileKinds = [...]string{"", "open", "map", "exec", "truncate", "mkdir", "rmdir", "unlink", "rename", "link", "symlink", "chmod", "chown", "close", "missing"}

@@ -27,6 +27,7 @@ var helpers = map[string]func(){
 	"trace-count":   traceCount,
 	"trace-refused": traceRefused,
 	"trace-where":   traceWhere,
+	"trace-files":   traceFiles,
 	"trace-traceme": func() {
 		_, _, no := unix.RawSyscall(unix.SYS_PTRACE, unix.PTRACE_TRACEME, 0, 0)
 		fmt.Println(no)

@@ -112,7 +112,7 @@ func Attachable(args *cli.Args, w *tracer.Want) error {
 		return cli.Usagef("--pid needs --events")
 	}
 	if !w.Any() {
-		return cli.Usagef("invalid argument '%s' for '--events' with --pid; valid: proc, signal, syscall, syscall.NAME", args.Value("events"))
+		return cli.Usagef("invalid argument '%s' for '--events' with --pid; valid: files, proc, signal, syscall, syscall.NAME", args.Value("events"))
 	}
 	return nil
 }

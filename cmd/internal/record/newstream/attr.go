@@ -4,6 +4,8 @@ package newstream
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/read/selection"
@@ -49,7 +51,11 @@ func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
 	if a.LogSize, err = args.Size("log-size", 0); err != nil {
 		return a, err
 	}
-	data, err := args.Size("max-data-size", 4<<10)
+	size := int64(4 << 10)
+	if slices.Contains(strings.Split(args.Value("events"), ","), "files") {
+		size = filesDataSize
+	}
+	data, err := args.Size("max-data-size", size)
 	if err != nil {
 		return a, err
 	}
@@ -68,6 +74,9 @@ func Attributes(args *cli.Args, logged bool) (a posixtrace.Attr, err error) {
 	DefaultSize(args, &a, 1<<20)
 	return a, nil
 }
+
+// filesDataSize has room for the three longest paths of a file.
+const filesDataSize = 16 << 10
 
 // DefaultSize sets the size of a stream for which no option asks for one: size, or that of a smaller log. A log
 // has at least the size of its stream, and must not get larger than an option says.

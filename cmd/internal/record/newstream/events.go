@@ -34,6 +34,8 @@ func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
 			w.Proc = true
 		case "signal":
 			w.Signal = true
+		case "files":
+			w.Files = true
 		case "syscall":
 			w.All = true
 		default:
@@ -60,7 +62,7 @@ func calls(item string) (nrs []int, err error) {
 		if ask := cli.DidYouMean(item, likely()); ask != "" {
 			return nil, cli.Usagef("invalid argument '%s' for '--events', %s", item, ask)
 		}
-		return nil, cli.Usagef("invalid argument '%s' for '--events'; valid: command, proc, signal, syscall, syscall.NAME, %%CLASS, none", item)
+		return nil, cli.Usagef("invalid argument '%s' for '--events'; valid: command, files, proc, signal, syscall, syscall.NAME, %%CLASS, none", item)
 	}
 	if _, err := path.Match(name, ""); err != nil {
 		return nil, cli.Usagef("invalid pattern '%s' for '--events'", item)

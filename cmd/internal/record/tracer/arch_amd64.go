@@ -19,6 +19,9 @@ const auditArch = unix.AUDIT_ARCH_X86_64
 // largeFile is the O_LARGEFILE of the kernel; that of the C library is 0.
 const largeFile = 0x8000
 
+// createCall is the call that opens a file to write without flags, -1 if there is none.
+const createCall = unix.SYS_CREAT
+
 // Offsets in struct user_regs_struct.
 const (
 	regAx     = 10 * 8

@@ -13,6 +13,9 @@ import (
 // other architectures may run on the machine too.
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
+// createCall is the call that opens a file to write without flags, -1 if there is none.
+const createCall = -1
+
 // largeFile is the O_LARGEFILE of the kernel; that of the C library is 0.
 const largeFile = 0x20000
 

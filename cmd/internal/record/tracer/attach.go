@@ -33,8 +33,9 @@ func (t *tracer) attachRunning() bool {
 	unix.Close(t.stage)
 	first := t.cfg.Want
 	w := &t.cfg.Want
-	w.Proc, w.Signal, w.All = true, true, true
+	w.Proc, w.Signal, w.Files, w.All = true, true, true, true
 	t.command = t.cfg.Attach
+	t.files.moved = true // for all that is known of it
 	err := t.open()
 	if err == nil {
 		err = t.stream.SetFilter(t.unwanted(&first), posixtrace.FilterAdd)
@@ -52,7 +53,7 @@ func (t *tracer) attachRunning() bool {
 	if !t.cfg.Alone {
 		t.seizeDescendants()
 	}
-	t.calling.Store(slices.ContainsFunc(t.ids[:], t.rec.Wants))
+	t.calling.Store(slices.ContainsFunc(t.ids[:], t.rec.Wants) || t.rec.Wants(posixtrace.EventFileAccess))
 	t.follow()
 	t.warnOfLeaks()
 	t.attaching = true
@@ -103,6 +104,9 @@ func (t *tracer) unwanted(w *Want) (set posixtrace.EventSet) {
 	}
 	if !w.Signal {
 		set.Add(posixtrace.EventProcSignal)
+	}
+	if !w.Files {
+		set.Add(posixtrace.EventFileAccess)
 	}
 	for _, nr := range w.Calls {
 		if nr >= 0 && nr < len(t.ids) {
@@ -175,9 +179,9 @@ func (t *tracer) watch() {
 		if err != nil {
 			break
 		}
-		calling := st.StreamStatus == posixtrace.StatusRunning && slices.ContainsFunc(t.ids[:], func(id posixtrace.EventID) bool {
+		calling := st.StreamStatus == posixtrace.StatusRunning && (!rejected.Has(posixtrace.EventFileAccess) || slices.ContainsFunc(t.ids[:], func(id posixtrace.EventID) bool {
 			return id != 0 && !rejected.Has(id)
-		})
+		}))
 		if calling != t.calling.Load() {
 			t.calling.Store(calling)
 			t.raise(&t.changed)

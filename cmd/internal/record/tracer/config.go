@@ -8,6 +8,7 @@ type Want struct {
 	Signal bool  // proc.signal
 	All    bool  // every system call
 	Calls  []int // these system calls, by number
+	Files  bool  // file.access
 	Make   bool  // a span for each line of a recipe of make
 	Paths  bool  // with system calls: what their descriptors refer to
 	Stack  bool  // with system calls: the stacks of calls that lead to them
@@ -16,11 +17,11 @@ type Want struct {
 // Any reports whether there is anything to trace.
 func (w *Want) Any() bool { return w.Proc || w.Signal || w.Make || w.calls() }
 
-func (w *Want) calls() bool { return w.All || len(w.Calls) > 0 }
+func (w *Want) calls() bool { return w.All || w.Files || len(w.Calls) > 0 }
 
-// Filtered reports whether the tracer uses a seccomp filter: if it records some calls, but
-// not all. Without a filter the tracer can detach.
-func (w *Want) Filtered() bool { return !w.All && len(w.Calls) > 0 }
+// Filtered reports whether the tracer uses a seccomp filter: if it records some calls, or what some
+// calls do with files, but not all calls. Without a filter the tracer can detach.
+func (w *Want) Filtered() bool { return !w.All && w.calls() }
 
 // Config is the configuration of a tracer.
 type Config struct {

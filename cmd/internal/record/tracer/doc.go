@@ -1,6 +1,6 @@
-// Package tracer records forks, executions, exits, signals and system calls of processes
+// Package tracer records forks, executions, exits, signals, system calls and uses of files of processes
 // that are not instrumented. It uses ptrace(2), and a seccomp(2) filter if only some system
-// calls are recorded. ptrace-run uses it for its options -e proc, signal and syscall, and so does
+// calls are recorded. ptrace-run uses it for its options -e proc, signal, files and syscall, and so does
 // ptrace-create for a process that runs already.
 //
 // Three processes take part:
@@ -20,7 +20,7 @@
 //
 // In the tracer's process, Serve does all ptrace requests on one thread, as ptrace(2)
 // requires. loop.go waits for any traced thread to stop, records what the stop means
-// (process.go for processes and signals, syscall.go for calls), and resumes the thread. held.go
+// (process.go for processes and signals, syscall.go for calls, files.go for files), and resumes the thread. held.go
 // has the new threads that stop before their creator reports them. The
 // decode files show the arguments of calls: decode_calls.go has their kinds, decode.go goes
 // by kind. recipe.go finds the programs that make runs for a target. placement.go chooses the

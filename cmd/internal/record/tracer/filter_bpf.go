@@ -26,9 +26,9 @@ const mark = 0x7074
 const x32Bit = 0x40000000
 
 // filterProgram returns a program for seccomp(2) that stops a thread for its tracer at the
-// given calls. It allows the calls of other architectures. The kernel does not even run the
+// given calls, at mmap(2) only if it maps a file to write to it, unless mmap is in whole. It allows the calls of other architectures. The kernel does not even run the
 // program for calls that it always allows.
-func filterProgram(nrs []int) []unix.SockFilter {
+func filterProgram(nrs, whole []int) []unix.SockFilter {
 	nrs = slices.Compact(slices.Sorted(slices.Values(nrs)))
 	load := func(off uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: off}
@@ -51,6 +51,16 @@ func filterProgram(nrs []int) []unix.SockFilter {
 		// Stop at prctl(2) only if it sets a filter.
 		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PRCTL, Jf: 4},
 			load(dataFirst), equal(unix.PR_SET_SECCOMP), give(unix.SECCOMP_RET_TRACE|mark), give(unix.SECCOMP_RET_ALLOW))
+	}
+	if slices.Contains(nrs, unix.SYS_MMAP) && !slices.Contains(whole, unix.SYS_MMAP) {
+		nrs = slices.DeleteFunc(nrs, func(nr int) bool { return nr == unix.SYS_MMAP })
+		test := func(bits uint32, jt, jf uint8) unix.SockFilter {
+			return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: bits, Jt: jt, Jf: jf}
+		}
+		p = append(p, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_MMAP, Jf: 7},
+			load(dataFirst+2*8), test(unix.PROT_WRITE, 0, 4),
+			load(dataFirst+3*8), test(unix.MAP_SHARED, 0, 2), test(unix.MAP_ANONYMOUS, 1, 0),
+			give(unix.SECCOMP_RET_TRACE|mark), give(unix.SECCOMP_RET_ALLOW))
 	}
 	for _, nr := range nrs {
 		p = append(p, equal(uint32(nr)), give(unix.SECCOMP_RET_TRACE|mark))

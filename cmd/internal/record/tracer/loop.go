@@ -14,9 +14,10 @@ import (
 // task is a traced thread.
 type task struct {
 	tid, pid int
-	preExec  bool   // it has not executed the command yet
-	confined bool   // it has a seccomp filter of its own, which runs before ours: stop at every call
-	call     call   // the system call it is in
+	preExec  bool // it has not executed the command yet
+	confined bool // it has a seccomp filter of its own, which runs before ours: stop at every call
+	call     call // the system call it is in
+	file     fileTask
 	place    *place // where the board shows that, nil for none
 	recipe   inRecipe
 

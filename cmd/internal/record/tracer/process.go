@@ -38,6 +38,9 @@ func (t *tracer) forked(k *task, event int) {
 	if t.tasks[child] == nil {
 		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec, recipe: k.recipe.inherited()}
 	}
+	if d.Kind == posixtrace.ForkClone && t.cfg.Want.Files && !t.files.moved { // a sandbox may begin so
+		t.files.moved = t.readLink(procFile(child, "ns/mnt")) != t.readLink("/proc/self/ns/mnt")
+	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
 	t.copySpace(k, t.tasks[child])
 	t.stacks.share(k.pid, t.tasks[child].pid)
@@ -89,6 +92,7 @@ func (t *tracer) executed(k *task) *task {
 		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
 	}
 	t.recipeStarted(k, &info, command)
+	t.fileExecuted(k)
 	t.checkPrivilege(k.tid)
 	if info.arch != auditArch && t.cfg.Want.calls() {
 		t.reportForeignCalls(k)
@@ -134,6 +138,7 @@ func (t *tracer) exited(tid int, status syscall.WaitStatus, u *usage) {
 
 // ended records the end of a process.
 func (t *tracer) ended(k *task, status syscall.WaitStatus, u *usage) {
+	t.filesEnded(k)
 	t.recipeEnded(k, status)
 	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExit, k) {
 		d := t.exitData(k, status, u)

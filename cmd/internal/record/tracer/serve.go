@@ -57,7 +57,7 @@ type tracer struct {
 	placement placement
 	recipes   recipes
 
-	natures     map[identity]nature   // of programs
+	programs    map[identity]program
 	untraceable [leakChecked + 1]bool // reported
 	untraced    map[int]*task         // the processes that run untraced
 	ends        chan end              // of those
@@ -75,6 +75,10 @@ type tracer struct {
 	calling   atomic.Bool // calls are recorded now
 	buf       []byte
 	mem       []byte
+	files     files
+	key       []byte             // of an event of a file
+	link      [unix.PathMax]byte // the text of a link
+	stat      unix.Statx_t
 	opened    []byte    // what the result of a call refers to
 	copied    [512]byte // copy of a structure of a traced process
 }
@@ -143,7 +147,7 @@ func (t *tracer) attach() bool {
 	var program []byte
 	if t.cfg.Want.Filtered() {
 		t.filter = true
-		program = appendProgram(nil, filterProgram(t.stops()))
+		program = appendProgram(nil, filterProgram(t.stops(), t.cfg.Want.Calls))
 	}
 	t.reportAttached(nil)
 	child.SendPacket(t.stage, child.StageGo, program)
@@ -163,7 +167,11 @@ func (t *tracer) reportAttached(err error) {
 // failure is reported to the user; and seccomp(2), since a filter of the program's own may
 // refuse calls before our filter sees them.
 func (t *tracer) stops() []int {
-	return append([]int{unix.SYS_PTRACE, unix.SYS_SECCOMP}, t.cfg.Want.Calls...)
+	nrs := append([]int{unix.SYS_PTRACE, unix.SYS_SECCOMP}, t.cfg.Want.Calls...)
+	if t.cfg.Want.Files {
+		nrs = append(nrs, fileStops()...)
+	}
+	return nrs
 }
 
 // open attaches to the stream and registers the event types.
@@ -251,6 +259,7 @@ func (t *tracer) release() (stay bool) {
 		t.awaitEnds()
 		t.reportLeftProcesses()
 		t.recordUnfinished()
+		t.allFilesEnded()
 		t.rec.Close()
 		t.redact.Close()
 		t.redact = nil

@@ -17,6 +17,7 @@ import (
 type call struct {
 	in         bool
 	unrecorded bool // the tracer follows the call but does not record it
+	file       bool // it uses a file, which is recorded
 	nr         int
 	resumed    int // of restart_syscall(2): the call that it continues, 0 if that is unknown
 	ip         uint64
@@ -84,7 +85,8 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 	}
 	id := t.typeOf(nr)
 	c.unrecorded = id == 0 || !k.preExec && !t.wants(id, k)
-	if c.unrecorded && (k.preExec || !t.mustFollow(nr, info.args()[0])) {
+	c.file = t.usesFile(k, nr, info.args())
+	if c.unrecorded && !c.file && (k.preExec || !t.mustFollow(nr, info.args()[0])) {
 		return
 	}
 	// Before the command starts, only the call that executes it counts.
@@ -92,6 +94,9 @@ func (t *tracer) enter(k *task, info *syscallInfo) {
 		return
 	}
 	c.in, c.nr, c.resumed, c.ip, c.raw = true, nr, resumed, info.ip, info.args()
+	if c.file {
+		t.fileEntered(k)
+	}
 	if !c.unrecorded {
 		t.locate(k, c.ip) // now: a call that executes a program changes what is mapped
 		if t.cfg.Want.Stack && !k.preExec {
@@ -127,6 +132,9 @@ func (t *tracer) leave(k *task, info *syscallInfo) {
 	}
 	if t.filter && !k.preExec && info.result() == -int64(unix.EINVAL) && setsStrict(c.nr, c.raw) {
 		t.reportMissing(k, &t.refused, "", " asks for the strict mode of seccomp(2), which a traced process cannot have")
+	}
+	if c.file && !k.preExec && t.rec != nil {
+		t.fileReturned(k, info)
 	}
 	if c.unrecorded || k.preExec || t.rec == nil {
 		return

@@ -35,7 +35,7 @@ const (
 // identity is that of an executable file.
 type identity struct {
 	dev, ino uint64
-	changed  syscall.Timespec
+	changed  unix.Timespec
 }
 
 // naturesAtMost bounds how many programs the tracer remembers.
@@ -131,24 +131,7 @@ func (t *tracer) warnOfLeaks() {
 
 // natureOf returns the nature of the program that a process executes.
 func (t *tracer) natureOf(pid int) nature {
-	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/exe")
-	if err != nil {
-		return traceable
-	}
-	defer f.Close()
-	var st unix.Stat_t
-	if unix.Fstat(int(f.Fd()), &st) != nil {
-		return traceable
-	}
-	id := identity{dev: uint64(st.Dev), ino: st.Ino, changed: syscall.Timespec(st.Ctim)}
-	n, ok := t.natures[id]
-	if !ok {
-		n = natureIn(dynamicNames(f))
-		if len(t.natures) >= naturesAtMost || t.natures == nil {
-			t.natures = make(map[identity]nature)
-		}
-		t.natures[id] = n
-	}
+	n, _ := t.programOf(pid)
 	return n
 }
 
@@ -177,15 +160,7 @@ const (
 // at a bound, or nil. Nothing in the file is trusted.
 func dynamicNames(f io.ReaderAt) []byte {
 	section := func(offset, size uint64) io.Reader { return io.NewSectionReader(f, int64(offset), int64(size)) }
-	var h elf.Header64
-	if binary.Read(section(0, uint64(binary.Size(h))), binary.LittleEndian, &h) != nil ||
-		string(h.Ident[:4]) != elf.ELFMAG || h.Ident[elf.EI_CLASS] != byte(elf.ELFCLASS64) || h.Ident[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
-		return nil
-	}
-	segments := make([]elf.Prog64, min(int(h.Phnum), maxSegments))
-	if binary.Read(section(h.Phoff, uint64(binary.Size(segments))), binary.LittleEndian, segments) != nil {
-		return nil
-	}
+	segments := segmentsOf(f)
 	var table, size uint64
 	for _, s := range segments {
 		if elf.ProgType(s.Type) != elf.PT_DYNAMIC {

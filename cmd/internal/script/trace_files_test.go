@@ -68,7 +68,7 @@ func traceFiles() {
 		must(unix.Chdir("/"))
 		use("/f", unix.O_CREAT|unix.O_WRONLY, 0o600)
 		must(unix.Symlink("/in", "/l"))
-	settle("/l")
+		settle("/l")
 		use("/l/g", unix.O_CREAT|unix.O_WRONLY, 0o600)
 		must(unix.Rename("/l/g", "in/h"))
 		return
@@ -202,11 +202,7 @@ func recordedFiles(t *testing.T, dir string, options []string, command ...string
 	if lost := traceCommand(t, dir, traces, nil, "ptrace-dump", "--status", "--json", log); !lostNone.MatchString(lost.String()) {
 		t.Errorf("events were lost: %s", lost)
 	}
-	for line := range strings.Lines(traceCommand(t, dir, traces, nil, "ptrace-dump", "-j", "-e", "files", log).String()) {
-		var f file
-		if err := json.Unmarshal([]byte(line), &f); err != nil {
-			t.Fatalf("%v: %s", err, line)
-		}
+	for _, f := range filesOf(t, traces, log) {
 		if strings.HasPrefix(f.File, dir) || strings.HasPrefix(f.To, dir) || strings.HasPrefix(f.Canonical, dir) || strings.HasPrefix(f.File, "/memfd:") {
 			list = append(list, f)
 		}
@@ -214,7 +210,20 @@ func recordedFiles(t *testing.T, dir string, options []string, command ...string
 	return list, out
 }
 
-// String shows an event with paths relative to dir.
+// filesOf returns the events in a log.
+func filesOf(t *testing.T, traces, log string) (list []file) {
+	t.Helper()
+	for line := range strings.Lines(traceCommand(t, traces, traces, nil, "ptrace-dump", "-j", "-e", "files", log).String()) {
+		var f file
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// in shows an event with paths relative to dir.
 func (f *file) in(dir string) string {
 	s := f.Kind
 	if len(f.Modes) > 0 {
@@ -235,7 +244,7 @@ func (f *file) in(dir string) string {
 		} else if path == dir {
 			path = "."
 		}
-		if len(path) > 100 {
+		if len(path) > 1000 {
 			path = fmt.Sprintf("%.3s... %d", path, len(path)+len(dir)+1)
 		}
 		return path

@@ -18,7 +18,7 @@ func (b *bench) groups() []*group {
 		b.cRecord(), b.cThreads(), b.cUntraced(), b.cStart(),
 		b.streamed(), b.reading(), b.compressed(), b.cReading(), b.lines(), b.summaries(), b.search(), b.comparing(),
 		b.exportCTF(), b.exportOTLP(), b.exportParquet(), b.redacting(),
-		b.capture(), b.oneShot(), b.shell(), b.calls(), b.longCalls(), b.stacks(), b.children(), b.attached(), b.sources(), b.memory(),
+		b.capture(), b.oneShot(), b.shell(), b.calls(), b.longCalls(), b.stacks(), b.children(), b.searchFiles(), b.buildFiles(), b.attached(), b.sources(), b.memory(),
 	}
 }
 

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +37,47 @@ func (b *bench) children() *group {
 		{"events of " + n + " processes of a shell", "proc", []string{"strace", "-f", "--seccomp-bpf", "-e", "trace=process", "-o", "/dev/null"}, 0.9, 0.9},
 		{"the same", "proc", nil, 1.25, 1.25},
 	}, nil)
+}
+
+// searchFiles traces a search, which opens many directories.
+func (b *bench) searchFiles() *group {
+	dir := "/usr"
+	if b.quick {
+		dir = "/usr/include"
+	}
+	return b.seeing([]string{"find", dir, "-type", "f"}, b.pick(5, 3), filesSeen("files of find "+dir+" -type f", 2.5, 0.7), nil)
+}
+
+// buildFiles traces a build in C.
+func (b *bench) buildFiles() *group {
+	dir := b.file("project")
+	n := b.pick(30, 8)
+	g := b.seeing([]string{"make", "-s", "-B", "-C", dir}, b.pick(5, 3), filesSeen(fmt.Sprintf("files of make of %d files in C", n), 1.25, 0.9), nil)
+	g.setup = func() error {
+		text := map[string]string{"Makefile": "objects = $(patsubst %.c,%.o,$(wildcard *.c))\nprogram: $(objects)\n\t$(CC) -o $@ $(objects)\n%.o: %.c common.h\n\t$(CC) -O2 -c -o $@ $<\n",
+			"common.h": "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n", "main.c": "#include \"common.h\"\nint main(void) { return 0; }\n"}
+		for i := range n {
+			text[fmt.Sprintf("part%d.c", i)] = fmt.Sprintf("#include \"common.h\"\nvoid part%d(char *s) { qsort(s, strlen(s), 1, (int (*)(const void *, const void *))strcmp); puts(s); }\n", i)
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		for name, content := range text {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return g
+}
+
+// filesSeen are the measurements of -e files beside an untraced run and strace(1).
+func filesSeen(name string, untraced, strace float64) []seen {
+	return []seen{
+		{name, "files", nil, untraced, untraced},
+		{"the same", "files", []string{"strace", "-f", "--seccomp-bpf", "-e", "trace=%file", "-o", "/dev/null"}, strace, strace},
+	}
 }
 
 // stacks traces a program with the call stack of each call.

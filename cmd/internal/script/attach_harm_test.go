@@ -129,7 +129,7 @@ func (a *attached) harmless(but ...string) (wrong map[string]int) {
 	return wrong
 }
 
-var attachedEvents = []string{"syscall", "proc,signal", "syscall.openat", "syscall,proc,signal", "signal"}
+var attachedEvents = []string{"syscall", "proc,signal", "syscall.openat", "syscall,proc,signal", "signal", "files", "files,proc"}
 
 // A process that ptrace-run attaches to and detaches from again and again notices nothing: calls in
 // progress go on, no signal is lost or repeated, and children report what they reported before.

@@ -78,6 +78,7 @@ func TestTraceConfined(t *testing.T) {
 		{"seccomp", "syscall.getsid", 0, ""},
 		{"seccomp", "proc", 0, ""},
 		{"seccomp", "syscall", 2, ""},
+		{"seccomp", "files", 0, ""},
 		{"strict", "syscall.execve", 0, "# asks for the strict mode of seccomp(2), which a traced process cannot have"},
 	} {
 		t.Run(tt.how+" "+tt.events, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
@@ -436,4 +438,57 @@ rename jail/l/g -> jail/in/h = jail/in/g
 close write jail/f
 close write jail/l/g = jail/in/g
 `)
+}
+
+// A tracer of a process that runs already records the same, also by the directory that it had before, and of
+// its children.
+func TestFilesAttached(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	dir := realDir(t)
+	traces := filepath.Join(t.TempDir(), "traces")
+	for _, d := range []string{traces, filepath.Join(dir, "sub")} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer reap(t, "PTRACE_DIR="+traces)
+	cmd := exec.Command("sh", "-c", "cd sub; read x; : >a; cat a ../none; mv a b; :")
+	cmd.Dir = dir
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	log := filepath.Join(traces, "x.trace")
+	tracer := exec.Command("ptrace-run", "-p", strconv.Itoa(cmd.Process.Pid), "-e", "files", "-o", log)
+	tracer.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
+	tracer.Stderr = os.Stderr
+	if err := tracer.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer tracer.Process.Kill()
+	tracetest.Wait(t, "the tracer attaches", func() bool {
+		list, _ := filepath.Glob(log)
+		return len(list) > 0 && procfs.Tracer(cmd.Process.Pid) != 0
+	})
+	if _, err := input.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := tracer.Wait(); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for _, f := range filesOf(t, traces, log) {
+		if strings.HasPrefix(f.File, dir) {
+			got = append(got, f.in(dir))
+		}
+	}
+	slices.Sort(got)
+	compareLines(t, "attached", strings.Join(got, "\n")+"\n", "close write sub/a\nmissing ENOENT 1 times sub/../none\nopen read sub/a\nopen write,create,cut 666 sub/a\nrename sub/a -> sub/b\n")
 }

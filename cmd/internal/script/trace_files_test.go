@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -73,6 +75,29 @@ func traceFiles() {
 		settle("/l")
 		use("/l/g", unix.O_CREAT|unix.O_WRONLY, 0o600)
 		must(unix.Rename("/l/g", "in/h"))
+		return
+	case len(os.Args) > 1 && os.Args[1] == "threads":
+		use("data", unix.O_CREAT|unix.O_RDWR, 0o600)
+		var opened sync.WaitGroup
+		for range 4 {
+			opened.Add(1)
+			go func() {
+				runtime.LockOSThread() // and end the thread
+				defer opened.Done()
+				for range 50 {
+					use("data", unix.O_RDONLY, 0)
+				}
+			}()
+		}
+		opened.Wait()
+		cat, err := exec.LookPath("cat")
+		must(err)
+		must(exec.Command(cat, "data").Run())
+		must(exec.Command(cat, "data").Run())
+		must(unix.Exec(cat, []string{"cat", "data"}, os.Environ()))
+	case len(os.Args) > 1 && os.Args[1] == "io_uring":
+		var parameters [120]byte
+		unix.RawSyscall(unix.SYS_IO_URING_SETUP, 0, uintptr(unsafe.Pointer(&parameters)), 0)
 		return
 	case len(os.Args) > 1 && os.Args[1] == "many":
 		for i := range 3000 {
@@ -491,4 +516,30 @@ func TestFilesAttached(t *testing.T) {
 	}
 	slices.Sort(got)
 	compareLines(t, "attached", strings.Join(got, "\n")+"\n", "close write sub/a\nmissing ENOENT 1 times sub/../none\nopen read sub/a\nopen write,create,cut 666 sub/a\nrename sub/a -> sub/b\n")
+}
+
+// The threads of a process are one, also when it executes another program, and a child is another process.
+func TestFilesOfThreads(t *testing.T) {
+	tracetest.OnlyWithoutRace(t)
+	list, _ := recordedFiles(t, realDir(t), []string{"-e", "files"}, "trace-files", "threads")
+	opened := map[int]int{}
+	first := 0
+	for _, f := range list {
+		if f.Kind != "open" {
+			continue
+		}
+		if slices.Contains(f.Modes, "create") {
+			first = f.PID
+			continue
+		}
+		opened[f.PID]++
+	}
+	if len(opened) != 3 || opened[first] != 1 {
+		t.Errorf("processes have opened the file %v times, the first is %d", opened, first)
+	}
+	for pid, n := range opened {
+		if n != 1 {
+			t.Errorf("%d events of process %d", n, pid)
+		}
+	}
 }

@@ -86,15 +86,22 @@ func (t *tracer) isNew(k *task, d *posixtrace.FileData) bool {
 	if _, ok := u.seen[key]; ok {
 		return false
 	}
-	if t.files.seen >= seenFiles {
-		for _, u := range t.files.of {
-			clear(u.seen)
-		}
-		t.files.seen = 0
-	}
+	t.makeRoom()
 	u.seen[key] = struct{}{}
 	t.files.seen++
 	return true
+}
+
+// makeRoom forgets all events if there is no room for one more, and the counts that are part of them.
+func (t *tracer) makeRoom() {
+	if t.files.seen < seenFiles {
+		return
+	}
+	for _, u := range t.files.of {
+		clear(u.seen)
+		clear(u.changes)
+	}
+	t.files.seen = 0
 }
 
 func (t *tracer) pathHash(path string) uint64 { return maphash.String(t.files.seeds[0], path) }
@@ -107,10 +114,7 @@ func (t *tracer) changesName(k *task, path string) {
 	}
 	h := t.pathHash(path)
 	if _, ok := u.changes[h]; !ok {
-		if t.files.seen >= seenFiles {
-			clear(u.seen) // with the counts go the events that they are part of
-			clear(u.changes)
-		}
+		t.makeRoom()
 		t.files.seen++
 	}
 	u.changes[h]++

@@ -136,11 +136,13 @@ func (t *tracer) fileEntered(k *task) {
 		return args[a-1]
 	}
 	f.flags, f.perm = uint64(uint32(value(c.flags))), uint32(value(c.perm))
+	inRoot := false
 	switch {
 	case c.how != 0:
-		var how [16]byte // struct open_how: flags, mode
+		var how [24]byte // struct open_how: flags, mode, resolve
 		f.known = readMemory(k.tid, value(c.how), how[:]) == len(how)
 		f.flags, f.perm = nativeWord(how[:]), uint32(nativeWord(how[8:]))
+		inRoot = nativeWord(how[16:])&unix.RESOLVE_IN_ROOT != 0
 	case k.call.nr == createCall:
 		f.flags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
 	case c.kind == posixtrace.FileOpen && c.result:
@@ -148,10 +150,10 @@ func (t *tracer) fileEntered(k *task) {
 	}
 	if c.path != 0 {
 		empty := c.kind == posixtrace.FileExec || c.kind == posixtrace.FileLink || c.kind == posixtrace.FileChmod || c.kind == posixtrace.FileChown
-		f.path, f.plain, f.known = t.pathAt(k, directory(c.dir, value(c.dir)), value(c.path), empty && f.flags&unix.AT_EMPTY_PATH != 0)
+		f.path, f.plain, f.known = t.pathAt(k, directory(c.dir, value(c.dir)), value(c.path), empty && f.flags&unix.AT_EMPTY_PATH != 0, inRoot)
 	}
 	if c.to != 0 && f.known {
-		f.to, _, f.known = t.pathAt(k, directory(c.toDir, value(c.toDir)), value(c.to), false)
+		f.to, _, f.known = t.pathAt(k, directory(c.toDir, value(c.toDir)), value(c.to), false, false)
 	}
 	if c.text != 0 && f.known {
 		var text []byte

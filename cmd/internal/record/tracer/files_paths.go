@@ -48,8 +48,8 @@ func (t *tracer) rootOf(tid int) string {
 }
 
 // pathAt reads a path at an address of a process and makes it absolute. plain is set if it has no directory of its
-// own. If empty is set, an empty path is that of the descriptor. A path whose directory is unknown stays relative.
-func (t *tracer) pathAt(k *task, dirfd int, addr uint64, empty bool) (path string, plain, ok bool) {
+// own. If empty is set, an empty path is that of the descriptor; if inRoot is, the directory is the root of the path. A path whose directory is unknown stays relative.
+func (t *tracer) pathAt(k *task, dirfd int, addr uint64, empty, inRoot bool) (path string, plain, ok bool) {
 	b, cut, ok := readString(k.tid, addr, t.memory(pathMax))
 	if !ok || cut {
 		return "", false, false
@@ -59,7 +59,7 @@ func (t *tracer) pathAt(k *task, dirfd int, addr uint64, empty bool) (path strin
 		return t.linkOf(k.tid, dirfd), true, true
 	case len(b) == 0:
 		return "", false, false
-	case b[0] == '/':
+	case b[0] == '/' && !inRoot:
 		if rest, ok := strings.CutPrefix(string(b), "/proc/self/"); ok {
 			return procFile(k.pid, rest), false, true
 		}

@@ -19,12 +19,13 @@ import (
 
 // files is what the tracer keeps for that.
 type files struct {
-	of    map[int]*fileUse // by process
-	seeds [2]maphash.Seed
-	seen  int  // the entries of all processes
-	kept  int  // the bytes of all paths in missing and written
-	moved bool // a traced process may have another root directory, or other mounts, than the tracer
-	uring bool // reported
+	of     map[int]*fileUse // by process
+	seeds  [2]maphash.Seed
+	seen   int // the entries of all processes
+	kept   int // the bytes of all paths in missing and written
+	mounts mounts
+	moved  bool // a traced process may have another root directory, or other mounts, than the tracer had
+	uring  bool // reported
 }
 
 // fileUse is what the tracer keeps of a process.

@@ -65,7 +65,7 @@ var fileCallsByName = map[string]fileCall{
 	"fchown":            {kind: posixtrace.FileChown, fd: 1, uid: 2, gid: 3},
 	"fchownat":          {kind: posixtrace.FileChown, dir: 1, path: 2, uid: 3, gid: 4, flags: 5},
 
-	"chroot": {}, "pivot_root": {}, "setns": {}, "unshare": {}, "io_uring_setup": {},
+	"chroot": {}, "pivot_root": {}, "setns": {}, "unshare": {}, "mount": {}, "move_mount": {}, "io_uring_setup": {},
 }
 
 // fileCalls has them by number.

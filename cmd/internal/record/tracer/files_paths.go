@@ -3,6 +3,8 @@
 package tracer
 
 import (
+	"bytes"
+	"os"
 	"strconv"
 	"strings"
 
@@ -116,8 +118,8 @@ func splitPath(path string) (dir, name string, ok bool) {
 // resolveCached is RESOLVE_CACHED, which kernels before 5.12 refuse.
 const resolveCached = 0x20
 
-// openCached returns a descriptor of a file, only to name it, if the kernel finds the path without asking the file
-// system: what it does not know by heart may come from a process that waits for the tracer.
+// openCached returns a descriptor of a file, only to name it, without waiting for a process that waits for the
+// tracer: where one might serve a file system, only if the kernel knows the path by heart.
 func (t *tracer) openCached(k *task, path string, flags int) (fd int, ok bool) {
 	how := unix.OpenHow{Flags: uint64(unix.O_PATH | unix.O_CLOEXEC | flags), Resolve: resolveCached}
 	root := t.rootOf(k.tid)
@@ -134,7 +136,50 @@ func (t *tracer) openCached(k *task, path string, flags int) (fd int, ok bool) {
 		}
 	}
 	fd, err := unix.Openat2(at, path, &how)
+	if err == unix.EAGAIN && t.mayAsk() {
+		how.Resolve = unix.RESOLVE_NO_MAGICLINKS
+		fd, err = unix.Openat2(at, path, &how)
+	}
 	return fd, err == nil
+}
+
+// mayAsk reports whether no file system can wait for a traced process: none that a process or another machine
+// serves was mounted when the tracer first asked, and no traced process has mounted one since.
+func (t *tracer) mayAsk() bool {
+	if t.files.mounts == mountsUnknown {
+		t.files.mounts = mountsLocal
+		b, err := os.ReadFile("/proc/self/mountinfo")
+		if err != nil || hasServed(b) {
+			t.files.mounts = mountsServed
+		}
+	}
+	return t.files.mounts == mountsLocal && !t.files.moved
+}
+
+// mounts says what file systems there are.
+type mounts uint8
+
+const (
+	mountsUnknown mounts = iota
+	mountsLocal
+	mountsServed
+)
+
+// hasServed reports whether a file system in the text of mountinfo is one that a process or another machine serves.
+func hasServed(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		_, end, ok := bytes.Cut(line, []byte(" - "))
+		name, _, _ := bytes.Cut(end, []byte(" "))
+		name, _, _ = bytes.Cut(name, []byte("."))
+		if !ok {
+			return true
+		}
+		switch string(name) {
+		case "fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "coda":
+			return true
+		}
+	}
+	return false
 }
 
 // linkOfOwn returns the path of a descriptor of the tracer.

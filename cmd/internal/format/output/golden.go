@@ -293,6 +293,17 @@ func (g *Golden) appendTraced(b []byte, src *Source, rec *posixtrace.Record) (_ 
 		}
 		src.data.Shown &= 1 << sysevent.HangProgram
 		return appendMembersText(b, src, e.Members), true
+	case rec.ID == posixtrace.EventFileAccess:
+		e := src.data.Decode(rec)
+		if e == nil {
+			return b, false
+		}
+		const varies = 1<<sysevent.FileDevice | 1<<sysevent.FileInode
+		if g.InJSON && g.Format == nil {
+			return appendMembersJSON(b, src, e.Members, src.data.Known&^varies), true
+		}
+		src.data.Shown &^= varies
+		return appendMembersText(b, src, e.Members), true
 	case isSyscall(src, rec.ID):
 		d, err := posixtrace.DecodeSyscall(rec.Data)
 		if err != nil {

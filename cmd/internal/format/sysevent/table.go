@@ -23,6 +23,8 @@ const (
 	TimeoutLimit, TimeoutSignal      = 0, 1    // of EventProcTimeout
 	HangProgram                      = 0       // of EventHangThread
 
+	FileDevice, FileInode = 3, 4 // of EventFileAccess
+
 	// Of EventResSample.
 	SamplePart, SampleProcesses, SampleRSS, SampleCPU, SampleMemory = 1, 5, 8, 9, 12
 )
@@ -171,8 +173,8 @@ var events = [posixtrace.EventUnnamed]Event{
 		{Name: "kind", Key: " kind=", Type: Word, at: 50, word: func(n byte) string { return posixtrace.FileKind(n).String() }},
 		{Name: "modes", Key: " modes=", Type: Flags, at: 48, words: func(n uint16) []string { return posixtrace.FileMode(n).Words() }},
 		{Name: "error", Key: " error=", Type: Errno, at: 32},
-		{Name: "device", Type: Unsigned, at: 0},
-		{Name: "inode", Key: " inode=", Type: Unsigned, at: 8},
+		FileDevice: {Name: "device", Type: Unsigned, at: 0},
+		FileInode:  {Name: "inode", Key: " inode=", Type: Unsigned, at: 8},
 		{Name: "bytes", Key: " bytes=", Type: Size, Known: IfWritten, at: 16},
 		{Name: "count", Key: " count=", Type: Count, at: 24},
 		{Name: "perm", Key: " perm=", Type: Octal, at: 36},

@@ -63,7 +63,7 @@ func (t *tracer) pathAt(k *task, dirfd int, addr uint64, empty, inRoot bool) (pa
 		return "", false, false
 	case b[0] == '/' && !inRoot:
 		if rest, ok := strings.CutPrefix(string(b), "/proc/self/"); ok {
-			return procFile(k.pid, rest), false, true
+			b = []byte(procFile(k.pid, rest))
 		}
 		return joinPath(t.rootOf(k.tid), b), false, true
 	}

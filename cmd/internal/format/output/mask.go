@@ -80,6 +80,8 @@ func (m *Mask) apply(g *Golden, src *Source, rec *posixtrace.Record) []byte {
 			}
 			return d.Append(nil)
 		}
+	case rec.ID == posixtrace.EventFileAccess:
+		return posixtrace.ReplaceFilePaths(rec.Data, func(path string) string { return string(in([]byte(path))) })
 	case isSyscall(src, rec.ID):
 		if d, err := posixtrace.DecodeSyscall(rec.Data); err == nil {
 			for i := range d.Args {

@@ -48,28 +48,52 @@ func (b *bench) searchFiles() *group {
 	return b.seeing([]string{"find", dir, "-type", "f"}, b.pick(5, 3), filesSeen("files of find "+dir+" -type f", 2.5, 0.7), nil)
 }
 
-// buildFiles traces a build in C.
+// buildFiles traces a build in C, of files with 260 lines each.
 func (b *bench) buildFiles() *group {
 	dir := b.file("project")
 	n := b.pick(30, 8)
 	g := b.seeing([]string{"make", "-s", "-B", "-C", dir}, b.pick(5, 3), filesSeen(fmt.Sprintf("files of make of %d files in C", n), 1.25, 0.9), nil)
-	g.setup = func() error {
-		text := map[string]string{"Makefile": "objects = $(patsubst %.c,%.o,$(wildcard *.c))\nprogram: $(objects)\n\t$(CC) -o $@ $(objects)\n%.o: %.c common.h\n\t$(CC) -O2 -c -o $@ $<\n",
-			"common.h": "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n", "main.c": "#include \"common.h\"\nint main(void) { return 0; }\n"}
-		for i := range n {
-			text[fmt.Sprintf("part%d.c", i)] = fmt.Sprintf("#include \"common.h\"\nvoid part%d(char *s) { qsort(s, strlen(s), 1, (int (*)(const void *, const void *))strcmp); puts(s); }\n", i)
+	g.setup = func() error { return writeProject(dir, n) }
+	return g
+}
+
+// writeProject writes a Makefile and C files.
+func writeProject(dir string, n int) error {
+	const step = `static int step%[1]d(const char *s, size_t n, int *sum)
+{
+	for (size_t i = 0; i < n; i++) {
+		switch (s[i] %% (%[1]d + 3)) {
+		case 0: *sum += s[i] * %[1]d; break;
+		case 1: *sum ^= (int)strlen(s + i); break;
+		case 2: if (s[i] == '\n') printf("%%d %%s\n", *sum, s); break;
+		default: *sum -= abs(s[i] - %[1]d);
 		}
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+	}
+	return *sum > %[1]d ? 0 : -1;
+}
+`
+	var steps, calls strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&steps, step, i)
+		fmt.Fprintf(&calls, "\tbad += step%d(s, strlen(s), &sum);\n", i)
+	}
+	text := map[string]string{
+		"Makefile": "objects = $(patsubst %.c,%.o,$(wildcard *.c))\nprogram: $(objects)\n\t$(CC) -o $@ $(objects)\n%.o: %.c common.h\n\t$(CC) -O2 -c -o $@ $<\n",
+		"common.h": "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n",
+		"main.c":   "#include \"common.h\"\nint main(void) { return 0; }\n",
+	}
+	for i := range n {
+		text[fmt.Sprintf("part%d.c", i)] = fmt.Sprintf("#include \"common.h\"\n%sint part%d(const char *s)\n{\n\tint sum = 0, bad = 0;\n%s\treturn bad;\n}\n", &steps, i, &calls)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for name, content := range text {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
 		}
-		for name, content := range text {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	return g
+	return nil
 }
 
 // filesSeen are the measurements of -e files beside an untraced run and strace(1).

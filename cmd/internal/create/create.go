@@ -49,7 +49,7 @@ Examples: eval "$(ptrace-create --export -s ci)"
 
 var options = slices.Concat([]cli.Option{
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "trace this process (default: the calling script)"},
-	{Short: 'e', Long: "events", Arg: "SET", Help: "also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...", Needs: cli.Need{AnyOf: []string{"pid"}, Text: "--events needs --pid"}},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "also record, by ptrace(2): proc, signal, files, syscall, syscall.NAME, %file ...", Needs: cli.Need{AnyOf: []string{"pid"}, Text: "--events needs --pid"}},
 	newstream.DecodeOption,
 	newstream.StackOption,
 }, newstream.LogOptions, []cli.Option{

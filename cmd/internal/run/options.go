@@ -14,7 +14,7 @@ var runOptions = slices.Concat(newstream.LogOptions, []cli.Option{
 	{Short: 'n', Long: "name", Arg: "NAME", Help: "name of the stream"},
 	{Short: 'c', Long: "capture", Arg: "SET", Optional: true, Help: "record lines of output; SET: out, err or out,err"},
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
-	{Short: 'e', Long: "events", Arg: "SET", Help: "record command (default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ..."},
+	{Short: 'e', Long: "events", Arg: "SET", Help: "record command (default), none, or by ptrace(2): proc, signal, files, syscall, %file ..."},
 	newstream.DecodeOption,
 	{Long: "stack", Help: "record the stack of each call, and of a hang"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "attach to PID until INT; needs -e or --sample", Excludes: attachExcludes},

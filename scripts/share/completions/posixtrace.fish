@@ -247,7 +247,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -l sync -d 'write the log 
 complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'name of the stream'
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err or out,err'
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
-complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'record command (default), none, or by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
+complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'record command (default), none, or by ptrace(2): proc, signal, files, syscall, %file ...'
 complete -c ptrace-run -n __posixtrace_before_operand -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-run -n __posixtrace_before_operand -l stack -d 'record the stack of each call, and of a hang'
 complete -c ptrace-run -n __posixtrace_before_operand -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'attach to PID until INT; needs -e or --sample'
@@ -283,7 +283,7 @@ complete -c ptrace-run -x -a '(__fish_complete_subcommand --fcs-skip=1)'
 
 complete -c ptrace-create -e
 complete -c ptrace-create -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'trace this process (default: the calling script)'
-complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record, by ptrace(2): proc, signal, syscall, syscall.NAME, %file ...'
+complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record, by ptrace(2): proc, signal, files, syscall, syscall.NAME, %file ...'
 complete -c ptrace-create -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-create -l stack -d '--events: record the call stack of each system call'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'

@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 )
 
@@ -488,6 +487,10 @@ func TestFilesAttached(t *testing.T) {
 	}
 	defer cmd.Process.Kill()
 	log := filepath.Join(traces, "x.trace")
+	const old = "not a log"
+	if err := os.WriteFile(log, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tracer := exec.Command("ptrace-run", "-p", strconv.Itoa(cmd.Process.Pid), "-e", "files", "-o", log)
 	tracer.Env = append(os.Environ(), "PTRACE_DIR="+traces, "PTRACE_STREAM=", "PTRACE_SPOOL=", "LC_ALL=C")
 	tracer.Stderr = os.Stderr
@@ -496,8 +499,8 @@ func TestFilesAttached(t *testing.T) {
 	}
 	defer tracer.Process.Kill()
 	tracetest.Wait(t, "the tracer attaches", func() bool {
-		list, _ := filepath.Glob(log)
-		return len(list) > 0 && procfs.Tracer(cmd.Process.Pid) != 0
+		b, err := os.ReadFile(log) // it is replaced when the tracer has attached
+		return err == nil && string(b) != old
 	})
 	if _, err := input.Write([]byte("\n")); err != nil {
 		t.Fatal(err)

@@ -68,7 +68,8 @@ func (m FileMode) Words() (words []string) {
 }
 
 // FileData is the data of EventFileAccess: a process has used a file. A tracer records one event for each
-// process, path and kind with its modes. Events of FileMissing follow when the process has ended. Extension.
+// process, path and kind with its modes, and each that changes what a path names. Events of FileMissing and
+// FileClose come when the process has ended. Extension.
 type FileData struct {
 	Kind FileKind
 	Mode FileMode

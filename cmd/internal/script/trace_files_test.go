@@ -63,6 +63,17 @@ func traceFiles() {
 			must(unix.Rename("a", "b"))
 			must(unix.Rename("b", "a"))
 		}
+		must(unix.Mkdir("dir", 0o700))
+		use("dir/x", unix.O_CREAT|unix.O_WRONLY, 0o600)
+		use("dir/x", unix.O_RDONLY, 0)
+		must(unix.Rename("dir", "other"))
+		must(unix.Rename("other", "dir"))
+		use("dir/x", unix.O_RDONLY, 0)
+		for range 3 { // another process removes the file
+			must(exec.Command("rm", "dir/x").Run())
+			use("dir/x", unix.O_CREAT|unix.O_WRONLY, 0o600)
+			use("dir/x", unix.O_RDONLY, 0)
+		}
 		return
 	case len(os.Args) > 1 && os.Args[1] == "chroot":
 		must(unix.Mkdir("jail", 0o700))
@@ -428,8 +439,13 @@ func TestFilesStorm(t *testing.T) {
 	for i := range list {
 		names[list[i].in(dir)]++
 	}
-	if names["rename a -> b"] != 1000 || names["rename b -> a"] != 1000 {
-		t.Errorf("%v", names)
+	for name, n := range map[string]int{
+		"rename a -> b": 1000, "rename b -> a": 1000, "rename directory dir -> other": 1, "rename directory other -> dir": 1,
+		"open read dir/x": 5, "open write,create 600 dir/x": 4, "unlink dir/x": 3,
+	} {
+		if names[name] != n {
+			t.Errorf("%d times %s, want %d", names[name], name, n)
+		}
 	}
 	list, _ = recordedFiles(t, dir, []string{"-e", "files"}, "trace-files", "many")
 	n := 0

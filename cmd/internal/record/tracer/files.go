@@ -99,10 +99,15 @@ func (t *tracer) makeRoom() {
 		return
 	}
 	for _, u := range t.files.of {
-		clear(u.seen)
-		clear(u.changes)
+		t.forgetSeen(u)
 	}
-	t.files.seen = 0
+}
+
+// forgetSeen makes the tracer record again what a process does.
+func (t *tracer) forgetSeen(u *fileUse) {
+	t.files.seen = max(t.files.seen-len(u.seen)-len(u.changes), 0)
+	clear(u.seen)
+	clear(u.changes)
 }
 
 func (t *tracer) pathHash(path string) uint64 { return maphash.String(t.files.seeds[0], path) }
@@ -177,7 +182,7 @@ func (t *tracer) filesEnded(k *task) {
 		return
 	}
 	delete(t.files.of, k.pid)
-	t.files.seen = max(t.files.seen-len(u.seen)-len(u.changes), 0)
+	t.forgetSeen(u)
 	wanted := t.wants(posixtrace.EventFileAccess, k)
 	for i := range u.written {
 		d := &u.written[i]

@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -145,8 +146,8 @@ func (t *tracer) fileEntered(k *task) {
 		inRoot = nativeWord(how[16:])&unix.RESOLVE_IN_ROOT != 0
 	case k.call.nr == createCall:
 		f.flags = unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC
-	case c.kind == posixtrace.FileOpen && c.result:
-		f.flags |= unix.O_RDWR
+	case c.result && c.flags == 0: // memfd_create(2)
+		f.flags = unix.O_RDWR
 	}
 	if c.path != 0 {
 		empty := c.kind == posixtrace.FileExec || c.kind == posixtrace.FileLink || c.kind == posixtrace.FileChmod || c.kind == posixtrace.FileChown
@@ -275,7 +276,13 @@ func (t *tracer) fileOpened(k *task, c *fileCall, d *posixtrace.FileData, fd int
 			d.Mode |= posixtrace.FileCreate | posixtrace.FileUnnamed
 		}
 	}
-	if d.Path == "" || !t.isNew(k, d) {
+	if d.Path == "" {
+		return
+	}
+	if k.file.absent {
+		t.changesName(k, d.Path)
+	}
+	if !t.isNew(k, d) {
 		return
 	}
 	d.Canonical = t.linkOf(k.tid, fd)
@@ -303,17 +310,26 @@ func (t *tracer) fileChanged(k *task, c *fileCall, d *posixtrace.FileData) {
 	switch {
 	case d.Kind == posixtrace.FileLink:
 		d.Canonical = t.linkSource(k, d)
+		if strings.HasSuffix(d.Path, " (deleted)") || strings.HasSuffix(d.Canonical, " (deleted)") {
+			d.Mode |= posixtrace.FileUnnamed
+		}
 	case c.inDir || d.Kind == posixtrace.FileChown && k.file.flags&unix.AT_SYMLINK_NOFOLLOW != 0:
 		if !k.file.plain {
 			d.Canonical = t.canonicalIn(k, d.Path)
 		}
 	case d.Kind != posixtrace.FileSymlink:
-		t.lookUp(k, d)
+		t.lookUp(k, d, 0)
 	}
 	if d.Kind == posixtrace.FileChmod || d.Kind == posixtrace.FileChown || d.Kind == posixtrace.FileTruncate {
 		if !t.isNew(k, d) {
 			return
 		}
+	}
+	other := false // paths in it name other files now
+	if d.Kind == posixtrace.FileRename {
+		to := posixtrace.FileData{Path: d.To}
+		other = !t.lookUp(k, &to, unix.O_NOFOLLOW) || t.stat.Mode&unix.S_IFMT != unix.S_IFREG
+		d.Device, d.Inode, d.Mode = to.Device, to.Inode, to.Mode
 	}
 	exchanged := d.Kind == posixtrace.FileRename && k.file.flags&unix.RENAME_EXCHANGE != 0
 	path, to := d.Path, d.To
@@ -321,7 +337,11 @@ func (t *tracer) fileChanged(k *task, c *fileCall, d *posixtrace.FileData) {
 	if exchanged {
 		t.recordFile(k, &posixtrace.FileData{Kind: d.Kind, Bytes: -1, Path: to, To: path})
 	}
-	if d.Kind == posixtrace.FileUnlink || d.Kind == posixtrace.FileRmdir || d.Kind == posixtrace.FileRename {
+	switch {
+	case other || exchanged || d.Kind == posixtrace.FileSymlink:
+		t.forgetSeen(t.useOf(k.pid))
+		return
+	case c.inDir && d.Kind != posixtrace.FileLink && d.Kind != posixtrace.FileChown:
 		t.changesName(k, path)
 	}
 	if to != "" {

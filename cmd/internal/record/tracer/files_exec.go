@@ -28,7 +28,7 @@ func (t *tracer) fileExecuted(k *task) {
 	if k.call.in && k.call.file && k.file.known && k.file.path != "" {
 		d.Path, d.Canonical = k.file.path, exe.Path
 		named := posixtrace.FileData{Path: d.Path}
-		if t.lookUp(k, &named) && (named.Device != exe.Device || named.Inode != exe.Inode) {
+		if t.lookUp(k, &named, 0) && (named.Device != exe.Device || named.Inode != exe.Inode) {
 			d.Device, d.Inode, d.Canonical = named.Device, named.Inode, named.Canonical
 		}
 	}
@@ -45,7 +45,7 @@ func (t *tracer) fileExecuted(k *task) {
 	}
 	l := posixtrace.FileData{Kind: posixtrace.FileExec, Mode: posixtrace.FileInterpreter, Bytes: -1, Path: joinPath(t.rootOf(k.tid), []byte(loader))}
 	if t.isNew(k, &l) {
-		t.lookUp(k, &l)
+		t.lookUp(k, &l, 0)
 		t.recordFile(k, &l)
 	}
 }

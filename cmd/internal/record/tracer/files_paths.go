@@ -203,12 +203,12 @@ func (t *tracer) canonicalIn(k *task, path string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + name
 }
 
-// lookUp finds what a path names.
-func (t *tracer) lookUp(k *task, d *posixtrace.FileData) bool {
+// lookUp finds what a path names. flags: 0, or O_NOFOLLOW for a symbolic link itself.
+func (t *tracer) lookUp(k *task, d *posixtrace.FileData, flags int) bool {
 	if d.Path == "" || d.Path[0] != '/' {
 		return false
 	}
-	fd, ok := t.openCached(k, d.Path, 0)
+	fd, ok := t.openCached(k, d.Path, flags)
 	if !ok {
 		return false
 	}
@@ -227,7 +227,6 @@ func (t *tracer) linkSource(k *task, d *posixtrace.FileData) string {
 			return ""
 		}
 		t.identify(d, procFD(k.tid, n))
-		d.Mode |= posixtrace.FileUnnamed
 		return t.linkOf(k.tid, n)
 	}
 	if k.file.plain {

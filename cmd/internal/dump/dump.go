@@ -123,6 +123,8 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 		return writePage(env, inputs, opt)
 	case "tree", "timeline", "folded", "junit":
 		return writeView(env, inputs, opt)
+	case "files", "history", "unused", "dot", "races", "undeclared":
+		return showFiles(env, inputs, opt)
 	case "attributes":
 		return showEach(env, inputs, opt, inputAttributes)
 	case "status":

@@ -38,27 +38,33 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'w', Long: "wait-for", Arg: "SET", Help: "follow until one of these events; else status 1"},
 	{Long: "cursor", Arg: "FILE", Help: "show events since the last run with this FILE"},
 	{Long: "rewind", Help: "--cursor: start again from the oldest event", Needs: cli.Needs("cursor")},
-	{Long: "peek", Help: "leave the events in a stream without a log"},
-	{Short: 's', Long: "summary", Help: "show where the time went", Excludes: listingAndModesAfter("summary")},
-	{Long: "why", Arg: "LINES", Optional: true, Help: "say why it failed, or took long, in LINES (25)", Excludes: append(listingAndModesAfter("why"), cli.Excludes("table")...)},
-	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat(formsBut("strace"), modes[1:], listing)...)},
+	{Long: "peek", Help: "keep a stream's events; status 1 if one was lost"},
+	{Long: "strict", Help: "exit with status 1 if an event was lost", SameRow: true},
+	{Short: 's', Long: "summary", Help: "show where the time went, as markdown", Excludes: listingAndModesAfter("summary")},
+	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat(formsBut("strace"), modes[1:], listing)...), SameRow: true},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
-	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline")},
-	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
+	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline", "files")},
+	{Long: "why", Arg: "LINES", Optional: true, Help: "say why it failed, in LINES (25); write a page", Excludes: append(listingAndModesAfter("why"), cli.Excludes("table")...)},
+	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...), SameRow: true},
 	viewOption("tree", "show processes and spans as a tree, as lanes"),
 	besides(viewOption("timeline", "show processes and spans as lanes")),
 	viewOption("folded", "write folded stacks for flame graphs, JUnit XML"),
 	besides(viewOption("junit", "write spans as test cases, JUnit XML")),
-	{Short: 'a', Long: "attributes", Help: "show the attributes of the stream", Excludes: listingAndModesAfter("attributes")},
-	{Long: "status", Help: "show the status, the event types of the stream", Excludes: listingAndModesAfter("status")},
-	{Long: "types", Help: "show the event types of the stream", Excludes: listingAndModesAfter("types"), SameRow: true},
-	{Long: "check", Help: "verify the whole log and report faults", Excludes: listingAndModesAfter("check")},
-	{Long: "strict", Help: "exit with status 1 if an event was lost"},
+	fileOption(cli.Option{Long: "files", Arg: "GLOB", Optional: true, Help: "show which process wrote, read each file; a graph"}),
+	besides(fileOption(cli.Option{Long: "dot", Help: "write a graph of commands and files for dot(1)"})),
+	fileOption(cli.Option{Long: "history", Arg: "PATH", Help: "show what processes did with a file, in order"}),
+	fileOption(cli.Option{Long: "unused", Help: "show files that no other process read, races"}),
+	besides(fileOption(cli.Option{Long: "races", Help: "show files that commands of one make wrote and read in no order"})),
+	fileOption(cli.Option{Long: "undeclared", Arg: "FILE", Help: "show what was read, written outside of FILE's globs"}),
+	{Short: 'a', Long: "attributes", Help: "show the attributes, the status of the stream", Excludes: listingAndModesAfter("attributes")},
+	{Long: "status", Help: "show the status of the stream", Excludes: listingAndModesAfter("status"), SameRow: true},
+	{Long: "types", Help: "show the event types; verify the whole log", Excludes: listingAndModesAfter("types")},
+	{Long: "check", Help: "verify the whole log and report faults", Excludes: listingAndModesAfter("check"), SameRow: true},
 }, redact.PatternOptions)
 
 var (
 	// modes are the options that select another output than a listing of events.
-	modes = slices.Concat([]string{"summary", "why", "html"}, views, []string{"attributes", "status", "types", "check"})
+	modes = slices.Concat([]string{"summary", "why", "html"}, views, fileModes, []string{"attributes", "status", "types", "check"})
 	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )
@@ -99,6 +105,17 @@ func besides(o cli.Option) cli.Option {
 	return o
 }
 
+// fileOption returns the option of a mode that shows what processes did with files. Beside another one, --files
+// selects files.
+func fileOption(o cli.Option) cli.Option {
+	after := slices.Clone(modes[slices.Index(modes, o.Long)+1:])
+	if i := slices.Index(after, "files"); i >= 0 && o.Long != "history" {
+		after = slices.Delete(after, i, i+1)
+	}
+	o.Excludes = cli.Excludes(slices.Concat(after, listing, []string{"table", "failed", "slower-than", "path"})...)
+	return o
+}
+
 // viewOption returns the option of a mode that shows single commands and spans.
 func viewOption(mode, help string) cli.Option {
 	return cli.Option{Long: mode, Help: help, Excludes: append(listingAndModesAfter(mode), cli.Excludes("json", "table")...)}
@@ -127,7 +144,8 @@ type options struct {
 	peek       bool
 	strict     bool
 	show       summary.Options
-	why        int     // the lines of --why
+	why        int // the lines of --why
+	files      filesOptions
 	speed      float64 // 0 for no delay
 	cursor     string
 	rewind     bool
@@ -158,6 +176,9 @@ func readOptions(env *cli.Env, args *cli.Args) (opt *options, err error) {
 		opt.show.Form = summary.JSON
 	}
 	if opt.why, err = readWhy(args); err != nil {
+		return nil, err
+	}
+	if opt.files, err = readFilesOptions(args, opt.mode); err != nil {
 		return nil, err
 	}
 	opt.show.Sort = args.Value("sort")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
@@ -27,7 +28,9 @@ func init() { helpers["described-log"] = describedLog }
 //	  204 204 > a line
 //	 220 400 [build]
 //
-// What follows = is the status, 0 if there is none. A process that executes nothing is (fork).
+// What follows = is the status, 0 if there is none. A process that executes nothing is (fork). The access
+// of a command to a file is "@KIND[:MODE,...][!][=NUMBER] PATH[ is CANONICAL][ -> TO]", with "!" if it was
+// denied. The number is that of bytes, or a count.
 func describedLog() {
 	if err := writeDescribed(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "described-log:", err)
@@ -103,7 +106,12 @@ func (w *describedWriter) event(at, pid int, id posixtrace.EventID, data []byte)
 func (w *describedWriter) add(d *description, pid int) error {
 	line, isLine := strings.CutPrefix(d.text, "> ")
 	name, isSpan := strings.CutPrefix(d.text, "[")
+	access, isAccess := strings.CutPrefix(d.text, "@")
 	switch {
+	case isAccess:
+		data, err := describedAccess(access)
+		w.event(d.from, pid, posixtrace.EventFileAccess, data.Append(nil))
+		return err
 	case isLine:
 		w.event(d.from, pid, posixtrace.EventOutputStdout, (&posixtrace.OutputData{Line: []byte(line)}).Append(nil))
 		return nil
@@ -142,6 +150,42 @@ func (w *describedWriter) add(d *description, pid int) error {
 	}
 	w.event(d.to, child, posixtrace.EventProcExit, (&posixtrace.ExitData{Status: d.status, User: time.Millisecond, MaxRSS: 1 << 21}).Append(nil))
 	return nil
+}
+
+// describedAccess returns an access to a file.
+func describedAccess(text string) (*posixtrace.FileData, error) {
+	what, paths, _ := strings.Cut(text, " ")
+	what, number, counted := strings.Cut(what, "=")
+	what, failed := strings.CutSuffix(what, "!") // permission denied
+	what, modes, _ := strings.Cut(what, ":")
+	d := &posixtrace.FileData{Bytes: -1}
+	for k := posixtrace.FileOpen; k <= posixtrace.FileMissing; k++ {
+		if k.String() == what {
+			d.Kind = k
+		}
+	}
+	for i := range 16 {
+		if m := posixtrace.FileMode(1 << i); modes != "" && len(m.Words()) > 0 && slices.Contains(strings.Split(modes, ","), m.Words()[0]) {
+			d.Mode |= m
+		}
+	}
+	if counted {
+		if _, err := fmt.Sscan(number, &d.Bytes); err != nil {
+			return d, err
+		}
+	}
+	if d.Kind == posixtrace.FileMissing {
+		d.Count, d.Bytes, d.Err = d.Bytes, -1, syscall.ENOENT
+	}
+	if failed {
+		d.Err = syscall.EACCES
+	}
+	d.Path, d.To, _ = strings.Cut(paths, " -> ")
+	d.Path, d.Canonical, _ = strings.Cut(d.Path, " is ")
+	if d.Kind == 0 || d.Path == "" {
+		return d, fmt.Errorf("%q: no access", text)
+	}
+	return d, nil
 }
 
 // write records the events, and copies the log with the times that they are to have.

@@ -235,7 +235,7 @@ _posixtrace_options() {
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --stack --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek -s --summary --why --why= --markdown --sort= --top= --html --tree --timeline --folded --junit -a --attributes --status --types --check --strict --redact= --redact-file= --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek --strict -s --summary --markdown --sort= --top= --why --why= --html --tree --timeline --folded --junit --files --files= --dot --history= --unused --races --undeclared= -a --attributes --status --types --check --redact= --redact-file= --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
 	ptrace-export) echo '--to= -o --output= --endpoint= --spool= --timeout= --strict -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --redact= --redact-file= --color= -h --help -V --version' ;;
 	esac
@@ -319,9 +319,12 @@ _posixtrace_kind() {
 	ptrace-dump:--timeout | ptrace-dump:--timeout=) echo 'any' ;;
 	ptrace-dump:-w | ptrace-dump:--wait-for | ptrace-dump:--wait-for=) echo 'events' ;;
 	ptrace-dump:--cursor | ptrace-dump:--cursor=) echo 'file' ;;
-	ptrace-dump:--why=) echo 'any' ;;
 	ptrace-dump:--sort | ptrace-dump:--sort=) echo 'words name time count failed wall self cpu memory p50 p95 max mean total pause bytes' ;;
 	ptrace-dump:--top | ptrace-dump:--top=) echo 'any' ;;
+	ptrace-dump:--why=) echo 'any' ;;
+	ptrace-dump:--files=) echo 'any' ;;
+	ptrace-dump:--history | ptrace-dump:--history=) echo 'file' ;;
+	ptrace-dump:--undeclared | ptrace-dump:--undeclared=) echo 'file' ;;
 	ptrace-dump:--redact | ptrace-dump:--redact=) echo 'any' ;;
 	ptrace-dump:--redact-file | ptrace-dump:--redact-file=) echo 'file' ;;
 	ptrace-dump:--color | ptrace-dump:--color=) echo 'words auto always never' ;;

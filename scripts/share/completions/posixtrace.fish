@@ -212,6 +212,8 @@ function __posixtrace_takes
         ptrace-dump:--cursor \
         ptrace-dump:--sort \
         ptrace-dump:--top \
+        ptrace-dump:--history \
+        ptrace-dump:--undeclared \
         ptrace-dump:--redact \
         ptrace-dump:--redact-file \
         ptrace-dump:--color \
@@ -388,22 +390,28 @@ complete -c ptrace-dump -l timeout -r -f -d 'follow no longer than DUR'
 complete -c ptrace-dump -s w -l wait-for -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'follow until one of these events; else status 1'
 complete -c ptrace-dump -l cursor -r -F -d 'show events since the last run with this FILE'
 complete -c ptrace-dump -l rewind -d '--cursor: start again from the oldest event'
-complete -c ptrace-dump -l peek -d 'leave the events in a stream without a log'
-complete -c ptrace-dump -s s -l summary -d 'show where the time went'
-complete -c ptrace-dump -l why -f -d 'say why it failed, or took long, in LINES (25)'
+complete -c ptrace-dump -l peek -d 'keep a stream\'s events; status 1 if one was lost'
+complete -c ptrace-dump -l strict -d 'exit with status 1 if an event was lost'
+complete -c ptrace-dump -s s -l summary -d 'show where the time went, as markdown'
 complete -c ptrace-dump -l markdown -d 'write the summary as markdown'
 complete -c ptrace-dump -l sort -r -f -a 'name time count failed wall self cpu memory p50 p95 max mean total pause bytes' -d '--summary: sort by this column'
 complete -c ptrace-dump -l top -r -f -d 'show N rows of each table or view, 0 for all'
+complete -c ptrace-dump -l why -f -d 'say why it failed, in LINES (25); write a page'
 complete -c ptrace-dump -l html -d 'write a page: timeline, output, tables'
 complete -c ptrace-dump -l tree -d 'show processes and spans as a tree, as lanes'
 complete -c ptrace-dump -l timeline -d 'show processes and spans as lanes'
 complete -c ptrace-dump -l folded -d 'write folded stacks for flame graphs, JUnit XML'
 complete -c ptrace-dump -l junit -d 'write spans as test cases, JUnit XML'
-complete -c ptrace-dump -s a -l attributes -d 'show the attributes of the stream'
-complete -c ptrace-dump -l status -d 'show the status, the event types of the stream'
-complete -c ptrace-dump -l types -d 'show the event types of the stream'
+complete -c ptrace-dump -l files -f -d 'show which process wrote, read each file; a graph'
+complete -c ptrace-dump -l dot -d 'write a graph of commands and files for dot(1)'
+complete -c ptrace-dump -l history -r -F -d 'show what processes did with a file, in order'
+complete -c ptrace-dump -l unused -d 'show files that no other process read, races'
+complete -c ptrace-dump -l races -d 'show files that commands of one make wrote and read in no order'
+complete -c ptrace-dump -l undeclared -r -F -d 'show what was read, written outside of FILE\'s globs'
+complete -c ptrace-dump -s a -l attributes -d 'show the attributes, the status of the stream'
+complete -c ptrace-dump -l status -d 'show the status of the stream'
+complete -c ptrace-dump -l types -d 'show the event types; verify the whole log'
 complete -c ptrace-dump -l check -d 'verify the whole log and report faults'
-complete -c ptrace-dump -l strict -d 'exit with status 1 if an event was lost'
 complete -c ptrace-dump -l redact -r -f -d 'replace matches by ***; @tokens: known token forms'
 complete -c ptrace-dump -l redact-file -r -F -d 'the same for each line of FILE'
 complete -c ptrace-dump -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'

@@ -127,7 +127,7 @@ var multicall = map[string]bool{"busybox": true, "toybox": true, "coreutils": tr
 // SpanLabel returns what a span is called: the place and text of a step, or the name and the first
 // line of the data of its begin. It is as untrusted as they are.
 func SpanLabel(name string, data []byte) string {
-	if name == stepName && isStep(data) {
+	if name == StepSpan && isStep(data) {
 		return string(data)
 	}
 	if w := word(string(data)); w != "" {

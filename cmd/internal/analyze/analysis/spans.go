@@ -77,8 +77,8 @@ type spanType struct {
 	steps map[string]*Span // nil unless the name is that of steps
 }
 
-// stepName is the name of the spans of ptrace-event --steps.
-const stepName = "step"
+// StepSpan is the name of the spans of ptrace-event --steps.
+const StepSpan = "step"
 
 // maxSteps bounds the number of rows for steps. All others share the row of their name.
 const maxSteps = 1 << 12
@@ -112,7 +112,7 @@ func (s *spans) ofName(name string) *spanType {
 	t := s.byName[name]
 	if t == nil {
 		t = &spanType{name: name, row: &Span{Name: name}}
-		if name == stepName || name == catalog.RecipeSpan {
+		if name == StepSpan || name == catalog.RecipeSpan {
 			t.steps = map[string]*Span{}
 		}
 		s.byName[name] = t
@@ -122,7 +122,7 @@ func (s *spans) ofName(name string) *spanType {
 
 // rowOf returns the row of a span that begins with this data.
 func (s *spans) rowOf(t *spanType, key uint64, data []byte) *Span {
-	if t.steps == nil || t.name == stepName && !isStep(data) || t.name == catalog.RecipeSpan && !catalog.IsRecipeKey(key) {
+	if t.steps == nil || t.name == StepSpan && !isStep(data) || t.name == catalog.RecipeSpan && !catalog.IsRecipeKey(key) {
 		return t.row
 	}
 	data = data[:escape.Cut(data, maxStepText)]
@@ -171,7 +171,7 @@ func (s *spans) begin(src *Source, t *spanType, rec *posixtrace.Record) {
 	o := s.new()
 	o.typ, o.row, o.at = t, s.rowOf(t, rec.Span, rec.Data), rec.UnixNano
 	o.row.open(rec.UnixNano)
-	if t.name == stepName && o.row.Step != "" {
+	if t.name == StepSpan && o.row.Step != "" {
 		if q := src.a.processes.running.of(processKey(src, rec.PID)); q != nil {
 			q.step = o.row
 		}
@@ -238,7 +238,7 @@ func (s *spans) end(src *Source, t *spanType, rec *posixtrace.Record) {
 	}
 	r := o.row
 	r.close(rec.UnixNano)
-	if t.name == stepName {
+	if t.name == StepSpan {
 		if q := src.a.processes.running.of(processKey(src, rec.PID)); q != nil && q.step == r {
 			q.step = nil
 		}

@@ -112,7 +112,7 @@ func (t *Tree) Label(i int32) string {
 // IsStep reports whether a node is a step of a script, whose label begins with its place.
 func (t *Tree) IsStep(i int32) bool {
 	n := &t.Nodes[i]
-	return n.Kind == SpanKind && n.Name == stepName && isStep(n.data)
+	return n.Kind == SpanKind && n.Name == StepSpan && isStep(n.data)
 }
 
 // Children calls f for each child of a node, or for each node without a parent if i is None, until

@@ -38,7 +38,7 @@ func readFilesOptions(args *cli.Args, mode string) (o filesOptions, err error) {
 	if mode == "undeclared" {
 		o.declared, err = files.OpenDeclared(args.Value("undeclared"))
 	}
-	return o, err
+	return o, cli.WithStatus(err, 2)
 }
 
 // showFiles reads the inputs and writes what processes did with files.

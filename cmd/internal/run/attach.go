@@ -73,7 +73,7 @@ func (p *runPlan) follow(env *cli.Env) error {
 	switch {
 	case !alive:
 		return cli.Exit(child.StatusOwn)
-	case p.strict && lost:
+	case p.strict && lost || s.outside:
 		return cli.Exit(1)
 	}
 	return nil

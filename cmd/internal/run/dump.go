@@ -19,7 +19,7 @@ import (
 // error, as the options ask for. It must run before the stream is shut down.
 func (s *session) showStream(failed bool) {
 	dump := s.plan.last > 0 && (s.plan.dump == "always" || s.plan.dump == "fail" && failed)
-	if !dump && !s.plan.summary && s.plan.report == "" && !s.explains(failed) {
+	if !dump && !s.plan.summary && s.plan.report == "" && !s.explains(failed) && s.plan.declared == nil {
 		return
 	}
 	r, err := s.stream.Reader()
@@ -48,7 +48,13 @@ func (s *session) showStream(failed bool) {
 			s.explain(r, st.Lost)
 		}
 	}
+	if err == nil && s.plan.declared != nil {
+		if err = r.Rewind(); err == nil {
+			s.checkDeclared(r, st.Lost)
+		}
+	}
 	if err != nil {
+		s.outside = s.plan.declared != nil
 		s.env.Note("cannot show the events: " + cli.Reason(err))
 	}
 }
@@ -64,6 +70,7 @@ func (s *session) showLog(st posixtrace.Status, failed bool) posixtrace.Status {
 		if s.explains(failed) {
 			s.env.Note("cannot say why: " + cli.AsFault(cli.Failure(s.plan.log, logfile.Bare(err))).Text)
 		}
+		s.unchecked(err)
 		return st
 	}
 	if err == nil {
@@ -85,7 +92,19 @@ func (s *session) showLog(st posixtrace.Status, failed bool) posixtrace.Status {
 					s.explain(r, st.Lost+st.LogLost)
 				}
 			}
+			if s.plan.declared != nil {
+				if e := r.Rewind(); e != nil {
+					s.unchecked(e)
+				} else {
+					s.checkDeclared(r, st.Lost+st.LogLost)
+				}
+			}
 		}
+		if r == nil {
+			s.unchecked(err)
+		}
+	} else {
+		s.unchecked(err)
 	}
 	if err != nil && s.plan.summary {
 		s.env.Note("no summary: " + cli.Reason(err))

@@ -36,6 +36,7 @@ var runOptions = slices.Concat(newstream.LogOptions, []cli.Option{
 	{Long: "summary", Help: "print where the time went, why the command failed"},
 	{Long: "why", Help: "print why the command failed, if it did", SameRow: true},
 	{Long: "report", Arg: "FILE", Help: "write a page of the run, HTML, at the end"},
+	{Long: "undeclared", Arg: "FILE", Help: "print files used outside of FILE's globs, status 1"},
 	{Long: "strict", Help: "status 1 if an event was lost or the log failed"},
 	{Long: relayOption, Arg: "COUNT", Hidden: true},
 	{Long: monitorOption, Arg: "FD", Hidden: true},

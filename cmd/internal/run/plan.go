@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/files"
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/summary"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
@@ -39,6 +40,7 @@ type runPlan struct {
 	report    string // path, "" for none
 	live      livePlan
 	strict    bool
+	declared  *files.Declared // nil without --undeclared
 	redact    *redact.Set // nil for none
 	name      string      // of the stream, if it had a secret
 }
@@ -63,6 +65,12 @@ func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {
 	}
 	if len(p.argv) == 0 && !args.Has("pid") {
 		return nil, cli.Usagef("missing operand")
+	}
+	if v, ok := args.Lookup("undeclared"); ok {
+		if p.declared, err = files.OpenDeclared(v); err != nil {
+			return nil, err
+		}
+		args = withFiles(args)
 	}
 	if args.Has("log") && p.log == "" {
 		return nil, cli.Usagef("invalid argument '' for '--log'")

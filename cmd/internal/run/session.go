@@ -57,7 +57,7 @@ func (p *runPlan) run(env *cli.Env) error {
 			s.term.killJob(status.Signal())
 		}
 		cli.DieBy(status.Signal())
-	case final == 0 && p.strict && lost:
+	case final == 0 && (p.strict && lost || s.outside):
 		final = 1
 	}
 	return cli.Exit(final)
@@ -88,6 +88,7 @@ type session struct {
 	hangs      hangs
 	hurry      chan struct{} // closed when the end must not wait much longer for readers
 	outputLost bool          // writing the command's output failed
+	outside    bool          // --undeclared: files were used that are not declared, or that is unknown
 
 	redacted atomic.Uint64 // matches of --redact that this process replaced
 }

@@ -2,6 +2,7 @@ package files
 
 import (
 	"math"
+	"strings"
 
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -173,7 +174,7 @@ func (f *Files) rename(a access, to string) {
 	victim.name = a.other
 	f.lose(victim)
 	f.bind(a.other, i)
-	if f.names.all.of(a.name).child != none {
+	if f.names.all.of(a.name).child != none && !strings.HasPrefix(f.names.all.of(a.other).path, f.names.all.of(a.name).path+"/") {
 		f.moveBelow(a.name, a.other)
 	}
 }

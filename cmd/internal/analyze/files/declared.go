@@ -184,7 +184,7 @@ func OpenDeclared(name string) (*Declared, error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, cli.WithStatus(cli.Failure(name, err), 2)
+		return nil, cli.Failure(name, err)
 	}
 	defer f.Close()
 	directory, err := filepath.Abs(filepath.Dir(name))
@@ -196,7 +196,7 @@ func OpenDeclared(name string) (*Declared, error) {
 	}
 	d, err := ReadDeclared(f, directory)
 	if err != nil {
-		return nil, cli.WithStatus(cli.Failure(name, err), 2)
+		return nil, cli.Failure(name, err)
 	}
 	return d, nil
 }

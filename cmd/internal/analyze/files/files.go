@@ -39,6 +39,7 @@ type Files struct {
 const (
 	maxNames     = 1 << 19
 	maxNameBytes = 48 << 20
+	maxPath      = 1 << 13 // twice what the kernel takes: a directory may be as deep
 	maxAccesses  = 1 << 21
 	maxCommands  = 1 << 18
 	maxArgs      = 1 << 12 // of a command

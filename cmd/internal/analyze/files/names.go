@@ -34,7 +34,7 @@ func (n *names) of(p string) int32 {
 	if i, ok := n.index[p]; ok {
 		return i
 	}
-	if n.all.count >= maxNames || n.bytes+len(p) > maxNameBytes {
+	if n.all.count >= maxNames || n.bytes+len(p) > maxNameBytes || len(p) > maxPath {
 		return none
 	}
 	n.bytes += len(p)

@@ -14,7 +14,11 @@ import (
 func (f *Files) WriteUndeclared(w io.Writer, o *Options, d *Declared) (found, known bool, err error) {
 	s := f.show(w, o)
 	list := f.undeclared(d, o.wants)
-	for _, t := range list {
+	for i, t := range list {
+		if o.Top > 0 && i == o.Top && !s.JSON {
+			s.line("... ", strconv.Itoa(len(list)-i), " more")
+			break
+		}
 		what := "read"
 		if t.write {
 			what = "written"
@@ -66,7 +70,11 @@ func (s *show) lastUndeclared(list []touched) {
 func (f *Files) WriteRaces(w io.Writer, o *Options) (found, known bool, err error) {
 	s := f.show(w, o)
 	list, more := f.races(o.wants)
-	for _, r := range list {
+	for i, r := range list {
+		if o.Top > 0 && i == o.Top && !s.JSON {
+			s.line("... ", strconv.Itoa(len(list)-i), " more")
+			break
+		}
 		p := f.names.all.of(r.name).path
 		if s.JSON {
 			g := output.Fields{{Key: "kind", Value: "race"}, {Key: "path", Value: p}, {Key: "what", Value: s.did(r.writer)}, {Key: "others", Value: r.others}}

@@ -16,8 +16,8 @@ import (
 // LogOptions are the options for the log of a new stream.
 var LogOptions = []cli.Option{
 	{Short: 'o', Long: "log", Arg: "LOG", Help: "record to LOG, replacing an existing regular file"},
-	{Long: "no-clobber", Help: "do not replace an existing regular file"},
-	{Long: "sync", Help: "write the log to its device with each flush", Needs: needsLog("sync")},
+	{Long: "no-clobber", Help: "keep an existing file; sync the log at each flush"},
+	{Long: "sync", Help: "write the log to its device with each flush", Needs: needsLog("sync"), SameRow: true},
 }
 
 // SizeOptions are the options for the sizes and full policies of a new stream and its log.

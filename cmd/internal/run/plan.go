@@ -41,8 +41,8 @@ type runPlan struct {
 	live      livePlan
 	strict    bool
 	declared  *files.Declared // nil without --undeclared
-	redact    *redact.Set // nil for none
-	name      string      // of the stream, if it had a secret
+	redact    *redact.Set     // nil for none
+	name      string          // of the stream, if it had a secret
 }
 
 func newRunPlan(env *cli.Env, args *cli.Args) (*runPlan, error) {

@@ -39,6 +39,9 @@ func (f *Files) access(s *Source, rec *posixtrace.Record) {
 		f.LeftOut++
 		return
 	}
+	if isOwn(path) {
+		return
+	}
 	a.name = f.names.of(path)
 	if a.name == none {
 		f.LeftOut++
@@ -58,12 +61,21 @@ func (f *Files) access(s *Source, rec *posixtrace.Record) {
 	case posixtrace.FileMkdir, posixtrace.FileSymlink:
 		f.lose(a) // what had the name went unseen
 		f.use(f.fileOf(a.name), a, &d)
+	case posixtrace.FileClose, posixtrace.FileTruncate, posixtrace.FileMap, posixtrace.FileChmod, posixtrace.FileChown:
+		f.use(f.opened(a.name, &d), a, &d)
 	default:
 		if n := f.names.all.of(a.name); n.file != none && f.isAnother(f.files.of(n.file), &d) {
 			f.lose(a)
 		}
 		f.use(f.fileOf(a.name), a, &d)
 	}
+}
+
+// isOwn reports whether a file is the one that ptrace-run --make gives make to read.
+func isOwn(p string) bool {
+	name, ok := strings.CutPrefix(p[strings.LastIndexByte(p, '/')+1:], "ptrace-run-")
+	name, makefile := strings.CutSuffix(name, ".mk")
+	return ok && makefile && name != "" && strings.Trim(name, "0123456789") == ""
 }
 
 // whole reports whether the paths of an access are. Of a record that was truncated, the last may be a part.
@@ -89,6 +101,24 @@ func (f *Files) isAnother(have *file, d *posixtrace.FileData) bool {
 	}
 	return have.inode != 0 && d.Inode != 0 && (have.inode != d.Inode || have.device != d.Device)
 }
+
+// opened returns the file of a descriptor, which may have lost its name since it was opened.
+func (f *Files) opened(name int32, d *posixtrace.FileData) int32 {
+	n := f.names.all.of(name)
+	if n.file != none && (d.Inode == 0 || f.files.of(n.file).inode == 0 || f.files.of(n.file).inode == d.Inode) {
+		return n.file
+	}
+	for l, looked := n.files, 0; l != none && looked < maxOpened; l, looked = f.names.links.of(l).next, looked+1 {
+		i := f.names.links.of(l).file
+		if t := f.files.of(i); d.Inode == 0 || t.inode == 0 || t.inode == d.Inode && t.device == d.Device {
+			return i
+		}
+	}
+	return f.fileOf(name)
+}
+
+// maxOpened bounds the files of one name among which opened looks.
+const maxOpened = 64
 
 // use adds an access to a file.
 func (f *Files) use(i int32, a access, d *posixtrace.FileData) {

@@ -178,6 +178,21 @@ func TestFollowed(t *testing.T) {
 	r.access(3, posixtrace.FileData{Kind: posixtrace.FileOpen, Mode: posixtrace.FileRead, Path: "/i", Inode: 2})
 	r.expect(t, "/i", "r read")
 
+	// What is recorded of a descriptor whose file has lost its name belongs to that file.
+	r.make(2, "/tmp/t")
+	r.access(4, posixtrace.FileData{Kind: posixtrace.FileUnlink, Path: "/tmp/t"})
+	r.access(2, posixtrace.FileData{Kind: posixtrace.FileClose, Bytes: 7, Path: "/tmp/t"})
+	r.expect(t, "/tmp/t", "w write; unlink move")
+	r.make(5, "/tmp/t")
+	r.expect(t, "/tmp/t", "w late")
+	r.make(2, "/tmp/u")
+	r.rename(4, "/tmp/u", "/tmp/v")
+	r.access(2, posixtrace.FileData{Kind: posixtrace.FileClose, Bytes: 7, Path: "/tmp/u"})
+	r.expect(t, "/tmp/u", "w write; rename move")
+	if b := r.newFinder().of(r.fileAt(r.names.index["/tmp/v"])).bytes; b != 7 {
+		t.Errorf("%d bytes", b)
+	}
+
 	// A directory that is a symbolic link: what was opened there is known in the other directory.
 	r.access(2, posixtrace.FileData{Kind: posixtrace.FileOpen, Mode: posixtrace.FileWrite | posixtrace.FileCreate, Path: "/l/k.tmp", Canonical: "/real/k.tmp"})
 	r.rename(4, "/l/k.tmp", "/l/k")

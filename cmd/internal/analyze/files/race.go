@@ -7,7 +7,7 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A race is a file that one command writes and another one reads, where the log has no order between the two.
+// A race is a file that one command writes and another one reads, or looks for in vain, where the log has no order between the two.
 // Both run for a make, which started one of its children while the other one ran: so it waited for neither
 // before it started the other, and knows no order between them. It may be that they wait for each other in a
 // way that the log does not have, by a lock or a pipe.
@@ -42,50 +42,89 @@ func (f *Files) races(wants func(string) bool) (list []race, more bool) {
 		}
 		for l := n.files; l != none; l = f.names.links.of(l).next {
 			file := f.names.links.of(l).file
-			if seen[file] || f.files.of(file).directory {
+			if f.files.of(file).directory || seen[file] && n.failed == none {
 				continue
 			}
+			c := comparison{f: f}
+			if writers, readers := u.rivals(file); !seen[file] {
+				c.compare(writers, readers)
+			}
+			c.compare(f.makers(file, i), u.seekers(i))
 			seen[file] = true
-			r, n := f.raceOf(u, file)
-			if compared += n; compared > maxCompared || len(list) >= maxRaces {
+			if compared += c.compared; compared > maxCompared || len(list) >= maxRaces {
 				return list, true
 			}
-			if r != nil {
-				list = append(list, *r)
+			if c.found != nil {
+				list = append(list, *c.found)
 			}
 		}
 	}
 	return list, false
 }
 
-// raceOf returns a race of a file, nil if there is none, and how many pairs it has compared.
-func (f *Files) raceOf(u *finder, file int32) (found *race, compared int) {
+// comparison looks for a race among pairs of accesses to a file.
+type comparison struct {
+	f        *Files
+	found    *race
+	compared int
+}
+
+func (c *comparison) compare(writers, readers []*access) {
+	for _, w := range writers {
+		for _, r := range readers {
+			if c.compared >= maxPairs {
+				return
+			}
+			c.compared++
+			maker, write, read := c.f.unordered(w.command, r.command)
+			switch {
+			case maker == none:
+			case c.found != nil:
+				c.found.others++
+			default:
+				c.found = &race{name: r.name, writer: w, reader: r, maker: maker, write: write, read: read}
+			}
+		}
+	}
+}
+
+// rivals returns the processes that write a file, or take it from its name, and those that read it.
+func (u *finder) rivals(file int32) (writers, readers []*access) {
 	s := u.of(file)
-	writers := s.writers
-	for at := f.files.of(file).first; at != none; at = f.accesses.of(at).next {
-		if a := f.accesses.of(at); a.kind == posixtrace.FileUnlink || a.kind == replaced || a.kind == posixtrace.FileRename {
+	writers = s.writers
+	for at := u.f.files.of(file).first; at != none; at = u.f.accesses.of(at).next {
+		if a := u.f.accesses.of(at); a.kind == posixtrace.FileUnlink || a.kind == replaced || a.kind == posixtrace.FileRename {
 			if p := u.process(a); u.wrote[p] != u.turn {
 				u.wrote[p] = u.turn
 				writers = append(writers, a)
 			}
 		}
 	}
-	for _, w := range writers {
-		for _, r := range s.readers {
-			if compared++; compared > maxPairs {
-				return found, compared
-			}
-			maker, write, read := f.unordered(w.command, r.command)
-			switch {
-			case maker == none:
-			case found != nil:
-				found.others++
-			default:
-				found = &race{name: r.name, writer: w, reader: r, maker: maker, write: write, read: read}
-			}
+	return writers, s.readers
+}
+
+// makers returns the accesses that gave a file a name that had none.
+func (f *Files) makers(file, name int32) (list []*access) {
+	for at := f.files.of(file).first; at != none; at = f.accesses.of(at).next {
+		a := f.accesses.of(at)
+		if a.other == name || a.name == name && a.kind == posixtrace.FileOpen && a.mode&posixtrace.FileCreate != 0 {
+			list = append(list, a)
 		}
 	}
-	return found, compared
+	return list
+}
+
+// seekers returns the processes that looked for a name when it had no file, and did not use the file that
+// rivals was called for last.
+func (u *finder) seekers(name int32) (list []*access) {
+	for at := u.f.names.all.of(name).failed; at != none; at = u.f.accesses.of(at).next {
+		a := u.f.accesses.of(at)
+		if p := u.process(a); a.kind == posixtrace.FileMissing && u.wrote[p] != u.turn && u.read[p] != u.turn {
+			u.read[p] = u.turn
+			list = append(list, a)
+		}
+	}
+	return list
 }
 
 // unordered returns the command of make that started two of its children at a time, of which one is, or is

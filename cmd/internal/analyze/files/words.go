@@ -137,6 +137,7 @@ func (s *show) commandLine(i int32) string {
 const (
 	widestCommand = 400
 	widestLabel   = 28
+	widestPlace   = 80
 	shownOrigin   = 8
 )
 
@@ -157,6 +158,7 @@ func (s *show) from(i int32) string {
 		list = append(list, summary.Cut(s.processes.label(c), 2*widestLabel))
 	}
 	text := strings.Join(list, " < ")
+	place = summary.Cut(place, widestPlace)
 	switch {
 	case place == "":
 	case recipe:

@@ -134,7 +134,11 @@ func (f *Files) use(i int32, a access, d *posixtrace.FileData) {
 
 func (f *Files) put(i int32, a access) int32 {
 	t := f.files.of(i)
+	a.file = i
 	at := f.accesses.add(a)
+	if t.writer == none && a.writes() {
+		t.writer = at
+	}
 	if t.last == none {
 		t.first = at
 	} else {
@@ -151,6 +155,7 @@ func (f *Files) fail(a access, count int64) {
 		a.amount = max(count, 1)
 		n.missing += min(a.amount, math.MaxInt64-n.missing)
 	}
+	a.file = none
 	at := f.accesses.add(a)
 	if n.failed == none {
 		n.failed = at
@@ -166,22 +171,17 @@ func (f *Files) lose(a access) {
 	if i == none {
 		return
 	}
-	if t := f.files.of(i); t.names == 0 {
-		a.kind, a.mode, a.amount, a.other = replaced, 0, -1, none
-		t.end = f.put(i, a)
-	}
+	a.kind, a.mode, a.amount, a.other = replaced, 0, -1, none
+	f.names.all.of(a.name).end = f.put(i, a)
 }
 
 func (f *Files) remove(a access) {
 	i := f.fileOf(a.name)
 	f.unbind(a.name)
 	at := f.put(i, a)
-	t := f.files.of(i)
+	f.names.all.of(a.name).end = at
 	if a.kind == posixtrace.FileRmdir {
-		t.directory = true
-	}
-	if t.names == 0 {
-		t.end = at
+		f.files.of(i).directory = true
 	}
 }
 
@@ -192,12 +192,9 @@ func (f *Files) rename(a access, to string) {
 		return // two names of one file: rename(2) does nothing
 	}
 	f.unbind(a.name)
-	at := f.put(i, a)
+	f.names.all.of(a.name).end = f.put(i, a)
 	if a.other == none {
 		f.LeftOut++
-		if t := f.files.of(i); t.names == 0 {
-			t.end = at
-		}
 		return
 	}
 	victim := a

@@ -2,11 +2,13 @@ package files
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -106,50 +108,76 @@ type touched struct {
 // undeclared returns what was used outside of a declaration, by name, reads before writes. What the run itself
 // has made is no input of it: only who made it needs a declaration.
 func (f *Files) undeclared(d *Declared, wants func(string) bool) (list []touched) {
-	u := f.newFinder()
-	for _, i := range f.byPath(wants) {
-		n := f.names.all.of(i)
-		read, write := has(d.read, n.path), has(d.write, n.path)
-		if read && write || n.files == none {
-			continue
-		}
-		r, w := touched{name: i}, touched{name: i, write: true}
-		u.turn++
-		for _, file := range f.filesOf(i) {
-			made := false
-			for at := f.files.of(file).first; at != none; at = f.accesses.of(at).next {
-				a := f.accesses.of(at)
-				here := a.name == i
-				if !read && here && !made && a.takes() {
-					r.add(u.read, u, a)
-				}
-				if !write && (here && a.changes() || a.other == i && a.kind != posixtrace.FileMissing) {
-					w.add(u.wrote, u, a)
-				}
-				made = made || a.makes()
+	type outside struct {
+		name, at int32
+		write    bool
+	}
+	var all []outside
+	const known, read, write = 1, 2, 4
+	declared := make([]uint8, f.names.all.count)
+	is := func(name int32, use uint8) bool {
+		if declared[name] == 0 {
+			p := f.names.all.of(name).path
+			declared[name] = known
+			if has(d.read, p) || !wants(p) {
+				declared[name] |= read
+			}
+			if has(d.write, p) || !wants(p) {
+				declared[name] |= write
 			}
 		}
-		if r.by != nil {
-			list = append(list, r)
+		return declared[name]&use != 0
+	}
+	made := make([]bool, f.files.count)
+	for at := range f.accesses.count {
+		a := f.accesses.of(at)
+		if a.file == none {
+			continue
 		}
-		if w.by != nil {
-			list = append(list, w)
+		if a.takes() && !made[a.file] && !is(a.name, read) {
+			all = append(all, outside{a.name, at, false})
 		}
+		if a.changes() && !is(a.name, write) {
+			all = append(all, outside{a.name, at, true})
+		}
+		if a.other != none && !is(a.other, write) {
+			all = append(all, outside{a.other, at, true})
+		}
+		made[a.file] = made[a.file] || a.makes()
+	}
+	slices.SortStableFunc(all, func(x, y outside) int {
+		switch {
+		case x.name != y.name:
+			return cmp.Compare(f.names.all.of(x.name).path, f.names.all.of(y.name).path)
+		case x.write == y.write:
+			return 0
+		case x.write:
+			return 1
+		}
+		return -1
+	})
+	u := f.newFinder()
+	for i, o := range all {
+		if i == 0 || o.name != all[i-1].name || o.write != all[i-1].write {
+			list = append(list, touched{name: o.name, write: o.write})
+			u.turn++
+		}
+		list[len(list)-1].add(u, f.accesses.of(o.at))
 	}
 	return list
 }
 
-func (t *touched) add(seen []uint32, u *finder, a *access) {
+func (t *touched) add(u *finder, a *access) {
 	p := u.process(a)
 	switch {
-	case seen[p] == u.turn:
+	case u.read[p] == u.turn:
 		return
 	case t.by == nil:
 		t.by = a
 	default:
 		t.more++
 	}
-	seen[p] = u.turn
+	u.read[p] = u.turn
 }
 
 // takes reports whether a process gets what a file had in it before.

@@ -57,7 +57,7 @@ type file struct {
 	first, last int32 // accesses
 	name        int32 // the latest one
 	names       int32 // how many it has
-	end         int32 // the access that took its last name, none if it has one
+	writer      int32 // the first access that writes, or none
 
 	device, inode uint64
 	directory     bool
@@ -72,6 +72,7 @@ type access struct {
 	name    int32 // of the file then
 	other   int32 // the new name, none if there is none
 	next    int32 // of the same file, or of those that failed for a name
+	file    int32 // none if it failed
 	mode    posixtrace.FileMode
 	err     uint16
 	kind    posixtrace.FileKind

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -108,6 +109,11 @@ func (f *Files) check(t *testing.T) {
 		}
 		if n.parent != none && directoryOf(n.path) != f.names.all.of(n.parent).path || f.names.index[n.path] != i {
 			t.Fatalf("%+v", n)
+		}
+	}
+	for i := range f.accesses.count {
+		if a := f.accesses.of(i); a.next != none && (a.next <= i || f.accesses.of(a.next).file != a.file) {
+			t.Fatalf("%d: %+v", i, a)
 		}
 	}
 	for i := range f.files.count {
@@ -271,6 +277,43 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d names, %d accesses left out", n, deep.LeftOut)
 	}
 	deep.check(t)
+}
+
+// A file that gets very many names, and two files that exchange theirs, take a time that grows with their number.
+func TestRenameStorm(t *testing.T) {
+	const storm = 30000
+	r := newRun()
+	r.exec(1, "make")
+	for pid := range 4 {
+		r.fork(1, pid+2)
+		r.exec(pid+2, "mv", "x")
+	}
+	r.make(2, "/n0")
+	r.make(2, "/a")
+	r.make(2, "/b")
+	r.make(2, "/linked")
+	r.access(3, posixtrace.FileData{Kind: posixtrace.FileMissing, Count: 1, Path: "/a"})
+	for i := range storm {
+		r.rename(2+i%4, fmt.Sprintf("/n%d", i), fmt.Sprintf("/n%d", i+1))
+		r.access(2+i%4, posixtrace.FileData{Kind: posixtrace.FileLink, Path: "/linked", To: fmt.Sprintf("/link%d", i)})
+		r.rename(2, "/a", "/t")
+		r.rename(3, "/b", "/a")
+		r.rename(4, "/t", "/b")
+	}
+	r.check(t)
+	limit := tracetest.NewEffort()
+	r.forms(func(name string, j bool, form func(w io.Writer, o *Options) error) {
+		if err := form(io.Discard, &Options{JSON: j}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	text, over := limit.Over(20 * time.Second)
+	if t.Log(text); over {
+		t.Error("too long")
+	}
+	if i := r.files.of(r.fileAt(r.names.index["/n7"])).name; r.names.all.of(i).path != fmt.Sprint("/n", storm) {
+		t.Errorf("/n7 is %s now", r.names.all.of(i).path)
+	}
 }
 
 func TestDeclared(t *testing.T) {

@@ -20,6 +20,7 @@ type name struct {
 	parent, child, sibling int32
 	file                   int32 // that has the name now, or none
 	files                  int32 // links to all that have had it, the latest first
+	end                    int32 // the access that took the name from the last file, none if a rename of a directory did
 	failed, failedLast     int32 // accesses that failed
 	missing                int64 // look-ups that found nothing
 }
@@ -28,6 +29,11 @@ type name struct {
 type link struct{ file, next int32 }
 
 func (n *names) init() { n.index = map[string]int32{} }
+
+// nameless returns a name that no file has.
+func nameless(p string) name {
+	return name{path: p, parent: none, child: none, sibling: none, file: none, files: none, end: none, failed: none, failedLast: none}
+}
 
 // of returns a name, none if there are too many. The path begins with a slash.
 func (n *names) of(p string) int32 {
@@ -38,7 +44,7 @@ func (n *names) of(p string) int32 {
 		return none
 	}
 	n.bytes += len(p)
-	i := n.all.add(name{path: p, parent: none, child: none, sibling: none, file: none, files: none, failed: none, failedLast: none})
+	i := n.all.add(nameless(p))
 	n.index[p] = i
 	for {
 		above := directoryOf(p)
@@ -52,7 +58,7 @@ func (n *names) of(p string) int32 {
 				return i
 			}
 			known = false
-			up = n.all.add(name{path: above, parent: none, child: none, sibling: none, file: none, files: none, failed: none, failedLast: none})
+			up = n.all.add(nameless(above))
 			n.index[above] = up
 		}
 		below := n.all.of(n.index[p])
@@ -88,8 +94,10 @@ func clean(p string) string {
 // bind gives a file a name, which no other file has.
 func (f *Files) bind(at, to int32) {
 	n := f.names.all.of(at)
-	n.file = to
-	n.files = f.names.links.add(link{to, n.files})
+	if n.files == none || f.names.links.of(n.files).file != to {
+		n.files = f.names.links.add(link{to, n.files})
+	}
+	n.file, n.end = to, none
 	d := f.files.of(to)
 	d.name = at
 	d.names++
@@ -111,7 +119,7 @@ func (f *Files) fileOf(at int32) int32 {
 	if i := f.names.all.of(at).file; i != none {
 		return i
 	}
-	i := f.files.add(file{first: none, last: none, end: none})
+	i := f.files.add(file{first: none, last: none, writer: none})
 	f.bind(at, i)
 	return i
 }

@@ -51,7 +51,7 @@ func (f *Files) races(wants func(string) bool) (list []race, more bool) {
 			}
 			c.compare(f.makers(file, i), u.seekers(i))
 			seen[file] = true
-			if compared += c.compared; compared > maxCompared || len(list) >= maxRaces {
+			if compared += c.compared; compared+u.again > maxCompared || len(list) >= maxRaces {
 				return list, true
 			}
 			if c.found != nil {

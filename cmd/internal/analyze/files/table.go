@@ -201,6 +201,9 @@ func (s *show) appendCommands(b []byte, list []*access) []byte {
 // oldNames returns the names that a file had before one.
 func (s *show) oldNames(file, name int32) []string {
 	list := []string{}
+	if s.files.of(file).name != name {
+		return list // the last name has them
+	}
 	for at := s.files.of(file).first; at != none && len(list) < maxOldNames; at = s.accesses.of(at).next {
 		if a := s.accesses.of(at); a.kind == posixtrace.FileRename && a.name != name {
 			if p := s.names.all.of(a.name).path; !slices.Contains(list, p) {

@@ -1,6 +1,10 @@
 package files
 
-import "github.com/posixtrace/posixtrace/pkg/posixtrace"
+import (
+	"iter"
+
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
 
 // writes reports whether an access changes what a file has in it, or makes it.
 func (a *access) writes() bool {
@@ -37,15 +41,6 @@ func (a *access) makes() bool {
 	return a.kind == posixtrace.FileMkdir || a.kind == posixtrace.FileSymlink
 }
 
-// ends reports whether a name has no file after an access.
-func (a *access) ends() bool {
-	switch a.kind {
-	case posixtrace.FileRename, posixtrace.FileUnlink, posixtrace.FileRmdir, replaced:
-		return true
-	}
-	return false
-}
-
 // users are the processes that have used a file: of each the first access of its kind.
 type users struct {
 	writers, readers []*access // by process; a process that writes is no reader
@@ -60,11 +55,17 @@ type finder struct {
 	read  []uint32
 	turn  uint32
 	users users
+	known []bool // by file
+	again int    // accesses that were looked at more than once
 }
+
+// maxAgain bounds how many accesses are looked at for further names of files. Beyond it, only the first
+// writer is known there.
+const maxAgain = 1 << 22
 
 func (f *Files) newFinder() *finder {
 	n := f.processes.all.count + 1 // the last one is an unknown process
-	return &finder{f: f, wrote: make([]uint32, n), read: make([]uint32, n)}
+	return &finder{f: f, wrote: make([]uint32, n), read: make([]uint32, n), known: make([]bool, f.files.count)}
 }
 
 func (u *finder) process(a *access) int32 {
@@ -80,15 +81,23 @@ func (u *finder) of(i int32) *users {
 	s := &u.users
 	s.writers, s.readers, s.bytes = s.writers[:0], s.readers[:0], -1
 	t := u.f.files.of(i)
+	known := u.known[i]
+	if u.known[i] = true; known && u.again > maxAgain {
+		first, last := u.f.accesses.of(t.first), u.f.accesses.of(t.last)
+		if s.first, s.last = first.at, last.at; t.writer != none {
+			s.writers = append(s.writers, u.f.accesses.of(t.writer))
+		}
+		return s
+	}
 	for at := t.first; at != none; at = u.f.accesses.of(at).next {
 		a := u.f.accesses.of(at)
+		if known {
+			u.again++
+		}
 		if at == t.first {
-			s.first = a.at
+			s.first, s.last = a.at, a.at
 		}
 		s.first, s.last = min(s.first, a.at), max(s.last, a.at)
-		if at == t.first {
-			s.last = a.at
-		}
 		if a.kind == posixtrace.FileClose && a.amount >= 0 {
 			s.bytes = max(s.bytes, 0)
 			s.bytes += min(a.amount, 1<<62-s.bytes)
@@ -123,13 +132,45 @@ func (f *Files) fileAt(i int32) int32 {
 // endOf returns the access that took its name from a file, nil if it has the name, or if a directory above it
 // was renamed.
 func (f *Files) endOf(file, name int32) (end *access) {
-	if f.names.all.of(name).file == file {
+	n := f.names.all.of(name)
+	if n.file == file || n.end == none {
 		return nil
 	}
-	for at := f.files.of(file).first; at != none; at = f.accesses.of(at).next {
-		if a := f.accesses.of(at); a.name == name && a.ends() {
-			end = a
+	return f.accesses.of(n.end)
+}
+
+// Use is what processes did with a file.
+type Use uint8
+
+// The uses of a file.
+const (
+	Read Use = 1 << iota
+	Written
+)
+
+// Used returns the paths that processes read and wrote, without devices.
+func (f *Files) Used() iter.Seq2[string, Use] {
+	return func(yield func(string, Use) bool) {
+		used := make([]Use, f.names.all.count)
+		for at := range f.accesses.count {
+			a := f.accesses.of(at)
+			if a.file == none {
+				continue
+			}
+			if a.other != none {
+				used[a.other] |= Written
+			}
+			switch {
+			case a.writes():
+				used[a.name] |= Written
+			case a.reads():
+				used[a.name] |= Read
+			}
+		}
+		for i, use := range used {
+			if p := f.names.all.of(int32(i)).path; use != 0 && !isDevice(p) && !yield(p, use) {
+				return
+			}
 		}
 	}
-	return end
 }

@@ -76,6 +76,7 @@ func differenceFields(d *compare.Difference) (f output.Fields) {
 	f.Add("name", d.Name)
 	f.Add("was", d.Was)
 	f.Add("in", d.In)
+	f.Add("use", d.Use)
 	f.Add("effect_ns", d.Effect)
 	f.Add("effect_known", d.Known)
 	addChange(&f, "time", &d.Time)

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/compare"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/read/openlog"
@@ -203,7 +202,7 @@ func (l *log) count(b *compare.Builder) {
 		if selection.IsUnasked(n.ID) {
 			continue
 		}
-		if analysis.Plain(n.ID, l.Reader.EventName(n.ID)) {
+		if compare.Plain(n.ID, l.Reader.EventName(n.ID)) {
 			b.AddCount(&n)
 		} else {
 			needed.Add(n.ID)
@@ -218,7 +217,7 @@ func (l *log) count(b *compare.Builder) {
 func (l *log) mostlyPlain(c *posixtrace.Counts) bool {
 	plain := uint64(0)
 	for n := range c.Types() {
-		if analysis.Plain(n.ID, l.Reader.EventName(n.ID)) {
+		if compare.Plain(n.ID, l.Reader.EventName(n.ID)) {
 			plain += n.Events
 		}
 	}

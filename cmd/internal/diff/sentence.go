@@ -201,6 +201,13 @@ func about(d *compare.Difference) []piece {
 	}
 	subject := subject(d)
 	t := &d.Time
+	if d.What == compare.File {
+		side := "old"
+		if d.How == compare.Added {
+			side = "new"
+		}
+		return append(subject, said(" is "+d.Use+" by the "+side+" side only"))
+	}
 	switch d.How {
 	case compare.Slower, compare.Faster:
 		words := " took "
@@ -308,6 +315,8 @@ func subject(d *compare.Difference) []piece {
 		return []piece{said("the line "), quoted(d.Name)}
 	case compare.Event:
 		return []piece{said("the event "), name(d.Name)}
+	case compare.File:
+		return []piece{said("the file "), name(d.Name)}
 	case compare.SystemCall:
 		return []piece{said("the system call "), name(d.Name)}
 	case compare.Program, compare.Spans:

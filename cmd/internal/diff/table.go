@@ -83,6 +83,8 @@ func nameOf(d *compare.Difference) string {
 		return "(empty line)"
 	case uses(d) && d.Name == "":
 		return "(run)"
+	case d.What == compare.File:
+		return d.Name + " (" + d.Use + ")"
 	case d.Was != "" && d.Was != d.Name:
 		return d.Name + " (was " + d.Was + ")"
 	}

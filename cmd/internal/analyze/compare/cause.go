@@ -229,6 +229,9 @@ func (c *comparison) note() {
 	if c.Waited > 0 {
 		add("%s took another time only because of the wait for a processor", cli.Plural(uint64(c.Waited), "command", "commands"))
 	}
+	if c.manyFiles > 0 {
+		add("%s that only one side uses are left out", cli.Plural(uint64(c.manyFiles), "file", "files"))
+	}
 	for side, runs := range c.sides {
 		var lost, ignored, short, doubted, empty uint64
 		for _, r := range runs {
@@ -264,6 +267,9 @@ func (c *comparison) note() {
 		}
 		if c.has(runs, func(r *Run) bool { return len(r.calls) > 0 }) && !c.has(other, func(r *Run) bool { return len(r.calls) > 0 }) {
 			add("only the %s side has system calls: they are not compared", names[side])
+		}
+		if c.has(runs, func(r *Run) bool { return r.files != nil }) && !c.has(other, func(r *Run) bool { return r.files != nil }) {
+			add("only the %s side has accesses to files: they are not compared", names[side])
 		}
 		if c.has(runs, func(r *Run) bool { return r.Lines > 0 }) && !c.has(other, func(r *Run) bool { return r.Lines > 0 }) {
 			add("only the %s side has captured output: pauses are not compared", names[side])

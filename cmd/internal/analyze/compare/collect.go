@@ -2,6 +2,7 @@ package compare
 
 import (
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/files"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -11,6 +12,9 @@ type Builder struct {
 	source   *analysis.Source
 	tree     *analysis.Builder
 	happened *happened
+	files    *files.Files // nil as long as there is no access to a file
+	used     *files.Source
+	name     func(posixtrace.EventID) string
 }
 
 const (
@@ -23,7 +27,7 @@ const (
 
 // NewBuilder returns a builder for a run. name returns the name of an event type.
 func NewBuilder(o *Options, name func(posixtrace.EventID) string) *Builder {
-	b := &Builder{tree: analysis.NewBuilder(maxNodes)}
+	b := &Builder{tree: analysis.NewBuilder(maxNodes), name: name}
 	b.analysis = analysis.New(analysis.Limits{Rows: mostPauses, Each: b.tree.Add, Programs: true})
 	b.source = b.analysis.NewSource(name)
 	if o.Golden {
@@ -35,6 +39,7 @@ func NewBuilder(o *Options, name func(posixtrace.EventID) string) *Builder {
 // Add adds events that follow each other.
 func (b *Builder) Add(recs []posixtrace.Record) {
 	b.source.Add(recs)
+	b.addFiles(recs)
 	if b.happened != nil {
 		b.happened.add(recs)
 	}
@@ -80,6 +85,7 @@ func (b *Builder) Finish(name string, lost uint64) *Run {
 	if b.happened != nil {
 		b.happened.finish(pids)
 	}
+	r.files = b.usedFiles(pids)
 	return r
 }
 

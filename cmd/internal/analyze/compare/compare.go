@@ -4,7 +4,7 @@
 // A Builder reads a run: collect.go. profile.go unites intervals of one label within one parent to items,
 // names.go has the labels, mask.go removes from them what differs from run to run, totals.go has the
 // totals of programs and names. match.go matches the items of all runs, noise.go says what is a difference of times,
-// find.go finds the differences, usage.go those of memory and processor time, and cause.go ranks them. mask.go removes from labels what differs
+// find.go finds the differences, usage.go those of memory and processor time, files.go those of the files that were used, and cause.go ranks them. mask.go removes from labels what differs
 // from run to run, and happened.go has what only a comparison without times looks at.
 package compare
 
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/files"
 )
 
 // Options are the choices of the user.
@@ -59,6 +60,7 @@ type Run struct {
 	pauses   map[string]int64
 	usage    *usage // nil without samples
 	happened *happened
+	files    map[string]files.Use // by path without what differs from run to run; nil if the log has no accesses
 }
 
 // Running reports how many commands ran at a time, on average.
@@ -116,4 +118,6 @@ type comparison struct {
 	tests  int        // times that may be found different
 	also   *Busier    // the machine was busier, but that is not the cause
 	labels *analysis.Labels
+
+	manyFiles int // differences of files that are left out
 }

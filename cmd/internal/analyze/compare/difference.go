@@ -18,6 +18,7 @@ const (
 	Processor  What = "processor" // the time that it used
 	Event      What = "event"
 	Line       What = "line"
+	File       What = "file"
 	Whole      What = "run"
 )
 
@@ -44,6 +45,7 @@ type Difference struct {
 	How   How
 	Name  string // the label, or the line of a pause; "" for what the run used; untrusted
 	Was   string // the old label, if it is another one
+	Use   string // of a file: "read", "written" or "read and written"
 	In    string // the label of the span or command around it, "" for none
 	Start bool   // of a pause: before the first line
 	Empty bool   // of a pause: after an empty line

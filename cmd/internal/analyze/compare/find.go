@@ -57,12 +57,14 @@ func (c *comparison) find() {
 	}
 	if c.Golden {
 		c.findHappened()
+		c.findFiles()
 		return
 	}
 	c.findTotals()
 	c.findCalls()
 	c.findPauses()
 	c.findUsage()
+	c.findFiles()
 	for _, d := range c.Differences {
 		d.Overlap = d.Time.Old > c.Wall.Old || d.Time.New > c.Wall.New
 	}

@@ -202,7 +202,7 @@ func (f *Files) rename(a access, to string) {
 	f.lose(victim)
 	f.bind(a.other, i)
 	if f.names.all.of(a.name).child != none && !strings.HasPrefix(f.names.all.of(a.other).path, f.names.all.of(a.name).path+"/") {
-		f.moveBelow(a.name, a.other)
+		f.moveBelow(a)
 	}
 }
 

@@ -152,7 +152,7 @@ func TestFollowed(t *testing.T) {
 	r.make(5, "/d/a")
 	r.expect(t, "/f/a", "w write; r read")
 	r.expect(t, "/f/e/b", "w write; r read")
-	r.expect(t, "/d/e/b", "w write; r read; moved to /f/e/b")
+	r.expect(t, "/d/e/b", "w write; r read; rename move")
 	r.expect(t, "/d/a", "w late")
 
 	// A file that replaces another one.

@@ -124,14 +124,14 @@ func (f *Files) fileOf(at int32) int32 {
 	return i
 }
 
-// moveBelow gives the files below a directory that was renamed their new names.
-func (f *Files) moveBelow(from, to int32) {
+// moveBelow gives the files below a directory that an access has renamed their new names.
+func (f *Files) moveBelow(rename access) {
 	type pair struct{ from, to int32 }
-	for todo := []pair{{from, to}}; len(todo) > 0; {
+	for todo := []pair{{rename.name, rename.other}}; len(todo) > 0; {
 		p := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		for c := f.names.all.of(p.from).child; c != none; c = f.names.all.of(c).sibling {
-			if f.names.moves++; f.names.moves > maxMoves {
+			if f.names.moves++; f.names.moves > maxMoves || f.accesses.count >= maxAccesses {
 				f.Unmoved++
 				return
 			}
@@ -146,7 +146,11 @@ func (f *Files) moveBelow(from, to int32) {
 				return
 			}
 			if i := f.unbind(c); i != none {
-				f.unbind(at)
+				a := rename
+				a.name, a.other = c, at
+				f.names.all.of(c).end = f.put(i, a)
+				a.name = at
+				f.lose(a)
 				f.bind(at, i)
 			}
 			todo = append(todo, pair{c, at})

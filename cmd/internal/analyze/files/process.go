@@ -41,6 +41,7 @@ type processes struct {
 	commands list[command]
 	labels   *analysis.Labels
 	bytes    int
+	executed bool // any process has executed a program
 }
 
 func (p *processes) init() {
@@ -118,7 +119,7 @@ func (p *processes) exec(source uint32, rec *posixtrace.Record) {
 		c = p.commands.of(q.command)
 		q.step, q.steps = "", 0
 	}
-	c.forked, c.args = false, p.keep(rec.Data)
+	c.forked, c.args, p.executed = false, p.keep(rec.Data), true
 	p.labels.Add([]byte(c.args))
 }
 

@@ -95,7 +95,7 @@ func promises(c *cli.Command) []string {
 	return lines
 }
 
-var schemas = []string{filepath.Join("ptrace-dump", "event.schema.json"), filepath.Join("ptrace-dump", "summary.schema.json"), filepath.Join("ptrace-dump", "why.schema.json"), filepath.Join("ptrace-diff", "diff.schema.json")}
+var schemas = []string{filepath.Join("ptrace-dump", "event.schema.json"), filepath.Join("ptrace-dump", "summary.schema.json"), filepath.Join("ptrace-dump", "why.schema.json"), filepath.Join("ptrace-dump", "files.schema.json"), filepath.Join("ptrace-diff", "diff.schema.json")}
 
 // A member of the JSON of the last release is still there with its type, and one that was always
 // there still is.

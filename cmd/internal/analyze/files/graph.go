@@ -78,7 +78,7 @@ func (f *Files) WriteGraph(w io.Writer, o *Options) error {
 			}
 			p := f.names.all.of(f.files.of(file).name).path
 			if s.JSON {
-				s.fields(output.Fields{{Key: "kind", Value: "file"}, {Key: "id", Value: int(file)}, {Key: "path", Value: p}, {Key: "removed", Value: f.files.of(file).names == 0}})
+				s.fields(output.Fields{{Key: "kind", Value: "path"}, {Key: "id", Value: int(file)}, {Key: "path", Value: p}, {Key: "removed", Value: f.files.of(file).names == 0}})
 			} else {
 				s.line("\tf", strconv.Itoa(int(file)), " [label=", quoted(p), "];")
 			}

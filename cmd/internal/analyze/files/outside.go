@@ -39,7 +39,9 @@ func (f *Files) WriteUndeclared(w io.Writer, o *Options, d *Declared) (found, kn
 		s.line(left(what, 9), summary.Shown(p), " by ", strconv.Itoa(s.processes.pid(t.by.command)), ", ", s.command(t.by.command), more)
 	}
 	known = s.Lost == 0 && f.LeftOut == 0 && f.Accesses > 0
-	if !s.JSON {
+	if s.JSON {
+		s.result(len(list))
+	} else {
 		s.lastUndeclared(list)
 		s.notes()
 	}
@@ -96,7 +98,9 @@ func (f *Files) WriteRaces(w io.Writer, o *Options) (found, known bool, err erro
 		}
 		s.line(text)
 	}
-	if !s.JSON {
+	if s.JSON {
+		s.result(len(list))
+	} else {
 		switch {
 		case s.Accesses == 0:
 			s.line("no file accesses: `ptrace-run -e files` records them")

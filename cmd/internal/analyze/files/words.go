@@ -258,9 +258,15 @@ func (s *show) appendCommand(b []byte, a *access, argv bool) []byte {
 	b = output.AppendMember(b, "pid", s.processes.pid(a.command))
 	b = output.AppendMember(b, "command", s.processes.label(a.command))
 	if argv {
-		b = output.AppendMember(b, "argv", s.processes.argv(a.command))
+		b = output.AppendMember(b, "argv", append([]string{}, s.processes.argv(a.command)...))
 	}
 	return append(append(b[:at], b[at+1:]...), '}')
+}
+
+// result writes how much was found as an object of JSON.
+func (s *show) result(found int) {
+	s.fields(output.Fields{{Key: "kind", Value: "result"}, {Key: "found", Value: found}, {Key: "accesses", Value: s.Accesses},
+		{Key: "left_out", Value: s.LeftOut + s.Unmoved}, {Key: "lost", Value: s.Lost}})
 }
 
 // addTime adds a time of JSON.

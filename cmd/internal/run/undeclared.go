@@ -51,6 +51,9 @@ func (s *session) checkDeclared(r *posixtrace.Reader, lost uint64) {
 		s.outside = true
 		s.env.Stderr.Write(cli.Harmless(out.Bytes()))
 	}
+	if lost > 0 && s.plan.log == "" {
+		s.env.NoteHint("not all is known of what is undeclared: "+cli.Plural(lost, "event was", "events were")+" lost", "--log records all events")
+	}
 }
 
 // unchecked reports that what the command has used is not known.

@@ -77,7 +77,7 @@ func (s *show) notes() {
 	}
 	note(s.Lost, "event was", "events were", " lost: accesses may be missing")
 	note(s.LeftOut, "access is", "accesses are", " left out: too many, or of no known path")
-	if s.Accesses > 0 && !s.processes.executed {
+	if s.Accesses > 0 && !s.processes.executed && s.Lost == 0 {
 		s.line("no command is known: `ptrace-run -e proc,files` records them")
 	}
 	note(s.Unmoved, "renamed directory was", "renamed directories were", " not followed: too many files")

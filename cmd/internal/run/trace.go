@@ -68,6 +68,7 @@ func (s *session) endTracer() {
 	if s.tracer == nil || s.tracer.Release() {
 		return
 	}
+	s.outside = s.plan.declared != nil
 	text := "the tracer was killed; events of processes are missing"
 	if s.plan.attach == 0 && s.plan.trace.Filtered() {
 		text = "the tracer was killed, and with it the processes it traced"

@@ -6,8 +6,8 @@
 //
 // names.go has the names and what is below them, process.go the processes and the commands that they ran,
 // access.go what an access does to a file. users.go says who wrote and read a file, race.go which two
-// commands did without an order, declared.go what was not declared. table.go, history.go, outside.go, graph.go and
-// differ.go show them, words.go has what they share.
+// commands did without an order, declared.go what was not declared. table.go, history.go, outside.go and graph.go
+// show them, words.go has what they share. ptrace-diff compares what users.go says of two runs.
 package files
 
 import (

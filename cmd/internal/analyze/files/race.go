@@ -7,10 +7,10 @@ import (
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
-// A race is a file that one command writes and another one reads, or looks for in vain, where the log has no order between the two.
-// Both run for a make, which started one of its children while the other one ran: so it waited for neither
-// before it started the other, and knows no order between them. It may be that they wait for each other in a
-// way that the log does not have, by a lock or a pipe.
+// A race is a file that one command writes and another one reads, or looks for in vain, where the log has no
+// order between the two. Both run for a make, which started one of its children while the other one ran: so it
+// waited for neither before it started the other, and knows no order between them. It may be that they wait for
+// each other in a way that the log does not have, by a lock or a pipe.
 type race struct {
 	name           int32
 	writer, reader *access
@@ -24,7 +24,7 @@ var schedulers = map[string]bool{"make": true, "gmake": true, "gnumake": true, "
 
 const (
 	// maxPairs bounds the pairs of a file that are compared, and maxCompared those of all files.
-	maxPairs    = 1 << 12
+	maxPairs    = 1 << 16
 	maxCompared = 1 << 22
 	maxRaces    = 1 << 12
 )
@@ -56,10 +56,12 @@ func (f *Files) races(wants func(string) bool) (list []race, more bool) {
 			}
 			if c.found != nil {
 				list = append(list, *c.found)
+			} else if c.compared >= maxPairs {
+				more = true
 			}
 		}
 	}
-	return list, false
+	return list, more
 }
 
 // comparison looks for a race among pairs of accesses to a file.

@@ -230,7 +230,7 @@ _posixtrace_offset() {
 # The options of a command.
 _posixtrace_options() {
 	case $1 in
-	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --hang= --sample --sample= --foreground --drain= --live --live= --summary --why --report= --strict --color= -h --help -V --version' ;;
+	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --hang= --sample --sample= --foreground --drain= --live --live= --summary --why --report= --undeclared= --strict --color= -h --help -V --version' ;;
 	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds --stack -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --stack --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
@@ -269,6 +269,7 @@ _posixtrace_kind() {
 	ptrace-run:--drain | ptrace-run:--drain=) echo 'any' ;;
 	ptrace-run:--live=) echo 'file' ;;
 	ptrace-run:--report | ptrace-run:--report=) echo 'file' ;;
+	ptrace-run:--undeclared | ptrace-run:--undeclared=) echo 'file' ;;
 	ptrace-run:--color | ptrace-run:--color=) echo 'words auto always never' ;;
 	ptrace-create:-p | ptrace-create:--pid | ptrace-create:--pid=) echo 'pid' ;;
 	ptrace-create:-e | ptrace-create:--events | ptrace-create:--events=) echo 'sources' ;;

@@ -162,6 +162,7 @@ function __posixtrace_takes
         ptrace-run:--hang \
         ptrace-run:--drain \
         ptrace-run:--report \
+        ptrace-run:--undeclared \
         ptrace-run:--color \
         ptrace-create:--pid ptrace-create:-p \
         ptrace-create:--events ptrace-create:-e \
@@ -244,7 +245,7 @@ end
 
 complete -c ptrace-run -e
 complete -c ptrace-run -n __posixtrace_before_operand -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
-complete -c ptrace-run -n __posixtrace_before_operand -l no-clobber -d 'do not replace an existing regular file'
+complete -c ptrace-run -n __posixtrace_before_operand -l no-clobber -d 'keep an existing file; sync the log at each flush'
 complete -c ptrace-run -n __posixtrace_before_operand -l sync -d 'write the log to its device with each flush'
 complete -c ptrace-run -n __posixtrace_before_operand -s n -l name -r -f -d 'name of the stream'
 complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out err out,err' -d 'record lines of output; SET: out, err or out,err'
@@ -277,6 +278,7 @@ complete -c ptrace-run -n __posixtrace_before_operand -l live -F -d 'print event
 complete -c ptrace-run -n __posixtrace_before_operand -l summary -d 'print where the time went, why the command failed'
 complete -c ptrace-run -n __posixtrace_before_operand -l why -d 'print why the command failed, if it did'
 complete -c ptrace-run -n __posixtrace_before_operand -l report -r -F -d 'write a page of the run, HTML, at the end'
+complete -c ptrace-run -n __posixtrace_before_operand -l undeclared -r -F -d 'print files used outside of FILE\'s globs, status 1'
 complete -c ptrace-run -n __posixtrace_before_operand -l strict -d 'status 1 if an event was lost or the log failed'
 complete -c ptrace-run -n __posixtrace_before_operand -l color -r -f -a 'auto always never' -d 'use colour: auto, always or never'
 complete -c ptrace-run -n __posixtrace_before_operand -s h -l help -d 'show this help and exit'
@@ -289,7 +291,7 @@ complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __pos
 complete -c ptrace-create -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-create -l stack -d '--events: record the call stack of each system call'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
-complete -c ptrace-create -l no-clobber -d 'do not replace an existing regular file'
+complete -c ptrace-create -l no-clobber -d 'keep an existing file; sync the log at each flush'
 complete -c ptrace-create -l sync -d 'write the log to its device with each flush'
 complete -c ptrace-create -s i -l inherit -r -f -a 'yes no' -d 'trace the process\'s children too (yes)'
 complete -c ptrace-create -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'reject these events from the start'

@@ -170,7 +170,7 @@ func unpacked(t *testing.T, content []byte) []byte {
 
 // dumps are the forms and modes of ptrace-dump.
 var dumps = []string{
-	"", "-j", "--csv", "--table", "-s", "-s -j", "--html", "--markdown", "--junit", "--folded", "--tree", "--timeline", "--strace",
+	"", "-j", "--csv", "--table", "-s", "-s -j", "--html", "--markdown", "--junit", "--folded", "--tree", "--timeline", "--files", "--strace",
 	"--golden", "--golden -j", "--chrome", "--annotate=delta", "--annotate=cost", "--check", "--status", "--status -j", "-a", "-a -j",
 	"--types", "--time=abs", "--time=delta", "--format=%t|%p|%i|%n|%d|%x|%a|%c|%q", "-e @user", "-j -e @all,proc.map", "-x @system --strict",
 	"--failed", "--slower-than=1ms", "--last=5", "--head=3 -j", "--since=+0.01s", "--since=-1s", "--until=10:00:00", "--redact=@tokens -j",

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/posixtrace/posixtrace/internal/hostile"
 	"github.com/posixtrace/posixtrace/internal/tracetest"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -105,5 +106,86 @@ func TestFilesMemory(t *testing.T) {
 		if kib > bound {
 			t.Errorf("%q: %d KiB of memory for %d accesses, want at most %d", args, kib, accesses, bound)
 		}
+	}
+}
+
+// Whatever the names of files and the arguments of commands are, what is shown of them is harmless on a terminal,
+// each row is one line, and a secret that --redact names is in none.
+func TestHostileFiles(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "x.trace")
+	f, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	large := 1 << 16
+	s, err := posixtrace.CreateWithLog(0, &posixtrace.Attr{StreamSize: 4 << 20, MaxDataSize: &large, LogFullPolicy: posixtrace.PolicyAppend}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Shutdown()
+	rec, err := s.Recorder()
+	if err == nil {
+		err = s.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(pid int, id posixtrace.EventID, d interface{ Append([]byte) []byte }) {
+		if !rec.Record(posixtrace.EventInfo{ID: id, PID: pid, TID: pid}, d.Append(nil)) {
+			t.Fatal("an event is lost")
+		}
+	}
+	const secret = "pass-Wort-77"
+	texts := append(hostile.Texts(), "::error::x", "##[error]x", "x\n::set-output name=a::b", secret, "a/"+secret+"/b")
+	for i, text := range texts {
+		text = strings.ReplaceAll(text, "\x00", "")
+		pid := 3 * i
+		record(pid+1, posixtrace.EventProcExec, &posixtrace.ExecData{Path: "/bin/make", Argv: []string{"make", text}})
+		for child := pid + 2; child < pid+4; child++ {
+			record(pid+1, posixtrace.EventProcFork, &posixtrace.ForkData{Child: child})
+			record(child, posixtrace.EventProcExec, &posixtrace.ExecData{Path: "/bin/" + text, Argv: []string{text, text}})
+		}
+		path := "/" + text
+		record(pid+2, posixtrace.EventFileAccess, &posixtrace.FileData{Kind: posixtrace.FileOpen, Mode: posixtrace.FileWrite | posixtrace.FileCreate, Path: path + ".new"})
+		record(pid+2, posixtrace.EventFileAccess, &posixtrace.FileData{Kind: posixtrace.FileRename, Path: path + ".new", To: path})
+		record(pid+3, posixtrace.EventFileAccess, &posixtrace.FileData{Kind: posixtrace.FileOpen, Mode: posixtrace.FileRead, Path: "/l" + path, Canonical: path})
+		record(pid+3, posixtrace.EventFileAccess, &posixtrace.FileData{Kind: posixtrace.FileMissing, Count: 1, Path: path + text})
+		for child := pid + 2; child < pid+4; child++ {
+			record(child, posixtrace.EventProcExit, &posixtrace.ExitData{})
+		}
+	}
+	if err := errors.Join(rec.Close(), s.Shutdown()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "none"), []byte("read /nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := dumpOf(t, dir, os.Environ(), []string{"--files"}, log); !bytes.Contains(out, []byte(secret)) {
+		t.Error("the table lacks the secret without --redact")
+	}
+	for _, form := range []string{"--files", "--history=*", "--unused", "--dot", "--races", "--undeclared=none"} {
+		for _, args := range [][]string{{form}, {form, "-j"}} {
+			out := dumpOf(t, dir, os.Environ(), append(args, "--redact="+secret), log)
+			also := ""
+			if form == "--dot" {
+				also = "\t" // begins each line
+			}
+			harmless(t, strings.Join(args, " "), out, also)
+			if len(out) == 0 || bytes.Contains(out, []byte(secret)) {
+				t.Errorf("%q: %d bytes, with the secret: %v", args, len(out), bytes.Contains(out, []byte(secret)))
+			}
+			for line := range bytes.Lines(out) {
+				if text := string(line); strings.HasPrefix(strings.TrimLeft(text, " "), "::") || strings.Contains(text, "##[") {
+					t.Errorf("%q: %q is a command of a CI runner", args, text)
+				}
+			}
+		}
+	}
+	var out bytes.Buffer
+	cmd := exec.Command("ptrace-diff", "-j", "--golden", log, log)
+	if cmd.Stdout = &out; cmd.Run() != nil {
+		t.Errorf("a log differs from itself: %s", out.Bytes())
 	}
 }

@@ -32,6 +32,9 @@ func (f *Files) access(s *Source, rec *posixtrace.Record) {
 	case d.Canonical != "":
 		f.learn(d.Path, d.Canonical)
 		path = d.Canonical
+	case a.err == 0 && (d.Kind == posixtrace.FileOpen || d.Kind == posixtrace.FileExec):
+		path = clean(path) // it is the canonical one
+		delete(f.aliases, directoryOf(path))
 	default:
 		path = f.resolve(path)
 	}
@@ -59,13 +62,13 @@ func (f *Files) access(s *Source, rec *posixtrace.Record) {
 	case posixtrace.FileUnlink, posixtrace.FileRmdir:
 		f.remove(a)
 	case posixtrace.FileMkdir, posixtrace.FileSymlink:
-		f.lose(a) // what had the name went unseen
+		f.unbind(a.name) // what had the name went unseen
 		f.use(f.fileOf(a.name), a, &d)
 	case posixtrace.FileClose, posixtrace.FileTruncate, posixtrace.FileMap, posixtrace.FileChmod, posixtrace.FileChown:
 		f.use(f.opened(a.name, &d), a, &d)
 	default:
 		if n := f.names.all.of(a.name); n.file != none && f.isAnother(f.files.of(n.file), &d) {
-			f.lose(a)
+			f.unbind(a.name) // by a process that is not traced
 		}
 		f.use(f.fileOf(a.name), a, &d)
 	}
@@ -114,7 +117,12 @@ func (f *Files) opened(name int32, d *posixtrace.FileData) int32 {
 			return i
 		}
 	}
-	return f.fileOf(name)
+	if n.file == none {
+		return f.fileOf(name)
+	}
+	i := f.files.add(file{first: none, last: none, writer: none, name: name})
+	n.files = f.names.links.add(link{i, n.files})
+	return i
 }
 
 // maxOpened bounds the files of one name among which opened looks.
@@ -165,7 +173,7 @@ func (f *Files) fail(a access, count int64) {
 	n.failedLast = at
 }
 
-// lose takes the name from the file that has it, if any: a new one gets it.
+// lose takes the name from the file that has it, if any, since a rename gives it to another one.
 func (f *Files) lose(a access) {
 	i := f.unbind(a.name)
 	if i == none {
@@ -217,9 +225,7 @@ func (f *Files) hardLink(a access, to string) {
 	if f.names.all.of(a.other).file == i {
 		return
 	}
-	victim := a
-	victim.name = a.other
-	f.lose(victim)
+	f.unbind(a.other) // link(2) replaces no file
 	name := f.files.of(i).name
 	f.bind(a.other, i)
 	f.files.of(i).name = name

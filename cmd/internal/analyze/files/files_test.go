@@ -186,6 +186,10 @@ func TestFollowed(t *testing.T) {
 	r.access(3, posixtrace.FileData{Kind: posixtrace.FileOpen, Mode: posixtrace.FileRead, Path: "/i", Inode: 2})
 	r.expect(t, "/i", "r read")
 
+	if r.accesses.of(r.accesses.count-1).kind != posixtrace.FileOpen || r.accesses.of(r.accesses.count-2).kind != posixtrace.FileOpen {
+		t.Error("the reader has replaced the file")
+	}
+
 	// What is recorded of a descriptor whose file has lost its name belongs to that file.
 	r.make(2, "/tmp/t")
 	r.access(4, posixtrace.FileData{Kind: posixtrace.FileUnlink, Path: "/tmp/t"})
@@ -206,6 +210,10 @@ func TestFollowed(t *testing.T) {
 	r.rename(4, "/l/k.tmp", "/l/k")
 	r.read(3, "/real/k")
 	r.expect(t, "/real/k", "w write; r read")
+	// The link becomes a directory.
+	r.make(5, "/l/m")
+	r.access(4, posixtrace.FileData{Kind: posixtrace.FileUnlink, Path: "/l/m"})
+	r.expect(t, "/l/m", "w late; unlink move")
 }
 
 func TestProcesses(t *testing.T) {

@@ -48,38 +48,131 @@ func DecodeFilter(data []byte) (old, new EventSet, err error) {
 	return EventSet{}, EventSet{}, einval("DecodeFilter", "malformed pair of event sets")
 }
 
-// ExecData is the data of EventProcExec. Extension.
+// ExecData is the data of EventProcExec: a program that a process has executed, and how. Only a tracer
+// records all of it. Extension.
 type ExecData struct {
 	Path string
 	Argv []string
+
+	Dir string // the working directory, "" if it is unknown
+
+	// Stdin, Stdout and Stderr are "" if the descriptor refers to the same as in the program that executed
+	// this one. Otherwise they are what a shell writes behind the number of the descriptor: an operator and
+	// what the kernel calls the file, such as "</etc/passwd", ">>/tmp/log", "<>/dev/tty" and ">pipe:[4711]",
+	// or ">&1" for the file of another descriptor, or "<&-" if it is closed.
+	Stdin, Stdout, Stderr string
+
+	// Environment has the variables of the environment that the program that executed this one did not have with
+	// this value, and Unset those that only that one had. Environment has names, or NAME=VALUE where the tracer was
+	// asked for values. Of the first program that a tracer sees, both are empty.
+	Environment, Unset []string
+
+	Incomplete bool // not all of what follows Argv is known, or there was no room for it
 }
 
-// Append appends the encoded form: each string ends with a NUL.
+// The members of ExecData behind the arguments. In the data, each is this byte, its text, and a NUL. The
+// environment is last, so that it is the first to be truncated.
+const (
+	execIncomplete = 'c'
+	execDir        = 'd'
+	execStdin      = '0'
+	execStdout     = '1'
+	execStderr     = '2'
+	execUnset      = 'u'
+	execEnv        = 'e'
+)
+
+// execHeader is the size of the path and the arguments, with the NUL that ends each.
+const execHeader = 4
+
+// Append appends the encoded form: the size of the path and the arguments, these, each with a NUL, and what
+// else is known.
 func (d *ExecData) Append(b []byte) []byte {
-	b = append(append(b, d.Path...), 0)
+	at := len(b)
+	b = append(append(append(b, make([]byte, execHeader)...), d.Path...), 0)
 	for _, a := range d.Argv {
 		b = append(append(b, a...), 0)
+	}
+	binary.LittleEndian.PutUint32(b[at:], uint32(min(len(b)-at-execHeader, math.MaxUint32)))
+	if d.Incomplete {
+		b = append(b, execIncomplete, 0)
+	}
+	for _, m := range [...]struct {
+		kind byte
+		text string
+	}{{execDir, d.Dir}, {execStdin, d.Stdin}, {execStdout, d.Stdout}, {execStderr, d.Stderr}} {
+		if m.text != "" {
+			b = append(append(append(b, m.kind), m.text...), 0)
+		}
+	}
+	for _, name := range d.Unset {
+		b = append(append(append(b, execUnset), name...), 0)
+	}
+	for _, v := range d.Environment {
+		b = append(append(append(b, execEnv), v...), 0)
 	}
 	return b
 }
 
-// DecodeExec decodes the data of EventProcExec. If the record was truncated, the last argument may
-// be incomplete. Errors: EINVAL malformed data.
+// DecodeExec decodes the data of EventProcExec. If the record was truncated in the arguments, the last one
+// may be incomplete; what follows them is whole or left out. Errors: EINVAL malformed data.
 func DecodeExec(data []byte) (d ExecData, err error) {
-	if len(data) == 0 {
-		return d, einval("DecodeExec", "proc.exec without data")
+	if len(data) <= execHeader {
+		return d, einval("DecodeExec", "proc.exec data of %d bytes", len(data))
 	}
-	text := strings.TrimSuffix(string(data), "\x00") // the strings are parts of one
-	path, rest, more := strings.Cut(text, "\x00")
-	if d.Path = path; more {
+	size, program := binary.LittleEndian.Uint32(data), data[execHeader:]
+	if size == 0 {
+		return d, einval("DecodeExec", "proc.exec without a path")
+	}
+	var more []byte
+	if uint64(size) <= uint64(len(program)) {
+		program, more = program[:size], program[size:]
+	} else {
+		d.Incomplete = true
+	}
+	text := strings.TrimSuffix(string(program), "\x00") // the strings are parts of one
+	path, rest, next := strings.Cut(text, "\x00")
+	if d.Path = path; next {
 		d.Argv = make([]string, 0, 1+strings.Count(rest, "\x00"))
 	}
-	for more {
+	for next {
 		var arg string
-		arg, rest, more = strings.Cut(rest, "\x00")
+		arg, rest, next = strings.Cut(rest, "\x00")
 		d.Argv = append(d.Argv, arg)
 	}
+	d.decodeMore(string(more))
 	return d, nil
+}
+
+// decodeMore decodes what follows the arguments.
+func (d *ExecData) decodeMore(more string) {
+	for more != "" {
+		item, rest, whole := strings.Cut(more, "\x00")
+		more = rest
+		if !whole {
+			d.Incomplete = true
+			return
+		}
+		if item == "" {
+			continue
+		}
+		switch text := item[1:]; item[0] {
+		case execIncomplete:
+			d.Incomplete = true
+		case execDir:
+			d.Dir = text
+		case execStdin:
+			d.Stdin = text
+		case execStdout:
+			d.Stdout = text
+		case execStderr:
+			d.Stderr = text
+		case execUnset:
+			d.Unset = append(d.Unset, text)
+		case execEnv:
+			d.Environment = append(d.Environment, text)
+		}
+	}
 }
 
 // ExitData is the data of EventProcExit: how a process ended and what it used. Extension.

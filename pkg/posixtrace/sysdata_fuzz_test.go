@@ -3,6 +3,7 @@ package posixtrace
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/posixtrace/posixtrace/internal/hostile"
@@ -14,6 +15,7 @@ func FuzzSystemData(f *testing.F) {
 	for _, s := range hostile.Texts() {
 		f.Add([]byte(s))
 		f.Add((&ExecData{Path: s, Argv: []string{s, "", s}}).Append(nil))
+		f.Add((&ExecData{Path: s, Argv: []string{s}, Dir: s, Stdin: "<" + s, Stdout: ">" + s, Stderr: ">&1", Environment: []string{s, "", "A=" + s}, Unset: []string{s}, Incomplete: len(s)%2 == 0}).Append(nil))
 		f.Add((&SyscallData{Result: -1, Errno: len(s), Returned: true, Args: []SyscallArg{{Value: []byte(s), String: true}, {Value: []byte(s), Cut: true}, {}}}).Append(nil))
 		f.Add((&SyscallData{Result: 3, Returned: true, Opened: []byte(s), Args: []SyscallArg{{Value: []byte(s)}}}).Append(nil))
 		f.Add((&OutputData{Line: []byte(s), Continues: true}).Append(nil))
@@ -46,8 +48,8 @@ func FuzzSystemData(f *testing.F) {
 		}
 		DecodeFilter(data)
 		if d, err := DecodeExec(data); err == nil {
-			n := len(d.Path)
-			for _, a := range d.Argv {
+			n := len(d.Path) + len(d.Dir) + len(d.Stdin) + len(d.Stdout) + len(d.Stderr)
+			for _, a := range slices.Concat(d.Argv, d.Environment, d.Unset) {
 				n += 1 + len(a)
 			}
 			if n > len(data) {

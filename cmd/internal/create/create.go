@@ -52,6 +52,7 @@ var options = slices.Concat([]cli.Option{
 	{Short: 'e', Long: "events", Arg: "SET", Help: "also record, by ptrace(2): proc, signal, files, syscall, syscall.NAME, %file ...", Needs: cli.Need{AnyOf: []string{"pid"}, Text: "--events needs --pid"}},
 	newstream.DecodeOption,
 	newstream.StackOption,
+	newstream.EnvironmentOption,
 }, newstream.LogOptions, []cli.Option{
 	{Short: 'i', Long: "inherit", Arg: "WHETHER", Choices: []string{"yes", "no"}, Help: "trace the process's children too (yes)"},
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "reject these events from the start"},

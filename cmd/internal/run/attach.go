@@ -204,14 +204,18 @@ func (s *session) awaitDetach() (alive bool) {
 	return alive
 }
 
+// maxData returns how much data of an event the stream keeps.
+func (s *session) maxData() int {
+	if attr, err := s.stream.Attr(); err == nil {
+		return attr.MaxDataSize
+	}
+	return *s.plan.attr.MaxDataSize
+}
+
 // tracerConfig returns the configuration of the tracer.
 func (s *session) tracerConfig(stream string) tracer.Config {
-	maxData := *s.plan.attr.MaxDataSize
-	if attr, err := s.stream.Attr(); err == nil {
-		maxData = attr.MaxDataSize
-	}
 	return tracer.Config{
-		Stream: stream, Want: s.plan.trace, MaxData: maxData,
+		Stream: stream, Want: s.plan.trace, MaxData: s.maxData(),
 		Alone: s.plan.attr.Inheritance != posixtrace.InheritChildren,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/child"
 	"github.com/posixtrace/posixtrace/cmd/internal/record/streams"
+	"github.com/posixtrace/posixtrace/cmd/internal/record/tracer"
 	"github.com/posixtrace/posixtrace/cmd/internal/startup/original"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
@@ -135,7 +136,10 @@ func (s *session) recordExec() {
 	if !s.recordsCommand() {
 		return
 	}
-	data := s.redactProgram(posixtrace.ExecData{Path: s.child.Path, Argv: s.child.Argv})
+	data := posixtrace.ExecData{Path: s.child.Path, Argv: s.child.Argv}
+	data.Dir, _ = syscall.Getwd()
+	data = s.redactProgram(data)
+	tracer.Fit(&data, s.maxData())
 	s.rec.Record(posixtrace.EventInfo{
 		ID: posixtrace.EventProcExec, PID: s.child.PID, TID: s.child.PID, UnixNano: s.started,
 	}, data.Append(nil))

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"sync/atomic"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
@@ -59,10 +60,8 @@ func (s *session) redactProgram(d posixtrace.ExecData) posixtrace.ExecData {
 	if s.plan.redact == nil {
 		return d
 	}
-	var n int
-	d.Path = s.redactText(d.Path)
-	d.Argv, n = s.plan.redact.Strings(d.Argv)
-	s.redacted.Add(uint64(n))
+	d.Argv = slices.Clone(d.Argv)
+	s.redacted.Add(uint64(s.plan.redact.Exec(&d, false)))
 	return d
 }
 

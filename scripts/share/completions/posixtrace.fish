@@ -290,6 +290,7 @@ complete -c ptrace-create -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'trac
 complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record, by ptrace(2): proc, signal, files, syscall, syscall.NAME, %file ...'
 complete -c ptrace-create -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
 complete -c ptrace-create -l stack -d '--events: record the call stack of each system call'
+complete -c ptrace-create -l environment -d '-e proc: record the values of changed variables'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
 complete -c ptrace-create -l no-clobber -d 'keep an existing file; sync the log at each flush'
 complete -c ptrace-create -l sync -d 'write the log to its device with each flush'

@@ -111,7 +111,7 @@ func TestIntervalsOfBuild(t *testing.T) {
 	    cc1 4-100 failed 1
 	`)
 	for _, iv := range o.list {
-		if iv.PID == 14 && (iv.CPU != 90*ms || iv.Memory != 5<<20 || !strings.HasPrefix(o.data[iv.ID], "/lib/cc1\x00")) {
+		if iv.PID == 14 && (iv.CPU != 90*ms || iv.Memory != 5<<20 || !strings.HasPrefix(o.data[iv.ID][4:], "/lib/cc1\x00")) {
 			t.Errorf("%+v %q", iv, o.data[iv.ID])
 		}
 	}

@@ -3,6 +3,7 @@ package analysis
 import (
 	"bytes"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -202,7 +203,8 @@ func (p *processes) exec(src *Source, rec *posixtrace.Record) {
 	if q.inner > 0 {
 		q.since = rec.UnixNano
 	}
-	q.args = append(q.args[:0], rec.Data[:min(len(rec.Data), maxArgs)]...)
+	args := sysevent.ExecHead(rec.Data)
+	q.args = append(q.args[:0], args[:min(len(args), maxArgs)]...)
 	q.program = p.programOf(q.args)
 	if parent := q.around(); parent != nil {
 		parent.noteStarted(q)
@@ -299,7 +301,7 @@ const maxPrograms = 1 << 12
 
 // programName returns the last part of the path in an exec's data.
 func programName(args []byte) []byte {
-	name, _, _ := bytes.Cut(args, []byte{0})
+	name := sysevent.ExecPath(args)
 	if i := bytes.LastIndexByte(name, '/'); i >= 0 && i+1 < len(name) {
 		name = name[i+1:]
 	}

@@ -3,10 +3,10 @@ package files
 import (
 	"bytes"
 	"path"
-	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -119,7 +119,7 @@ func (p *processes) exec(source uint32, rec *posixtrace.Record) {
 		c = p.commands.of(q.command)
 		q.step, q.steps = "", 0
 	}
-	c.forked, c.args, p.executed = false, p.keep(rec.Data), true
+	c.forked, c.args, p.executed = false, p.keep(sysevent.ExecHead(rec.Data)), true
 	p.labels.Add([]byte(c.args))
 }
 
@@ -235,6 +235,6 @@ func (p *processes) program(i int32) string {
 	if i == none {
 		return ""
 	}
-	executed, _, _ := strings.Cut(p.commands.of(i).args, "\x00")
+	executed := string(sysevent.ExecPath([]byte(p.commands.of(i).args)))
 	return path.Base(executed)
 }

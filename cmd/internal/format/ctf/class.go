@@ -101,8 +101,8 @@ var (
 	filterFields    = join(array("old_filter", "string"), array("new_filter", "string"))
 	stopFields      = []string{"i32_t auto"}
 	errorFields     = []string{"errno_t errno"}
-	execFields      = join([]string{"string path"}, array("argv", "string"))
-	execBytesFields = join(byteArray("path"), array("argv", byteString))
+	execFields      = join([]string{"string path"}, array("argv", "string"), execLists("string"))
+	execBytesFields = join(byteArray("path"), array("argv", byteString), execLists(byteString))
 	forkFields      = []string{"i32_t child", "fork_t kind"}
 	signalFields    = []string{"signal_t signal", "i32_t code", "i32_t sender", "i32_t sender_uid"}
 	timeoutFields   = []string{"i64_t limit_ns", "signal_t signal"}
@@ -139,6 +139,13 @@ var (
 		decodedBytes | withStack: join(array("args", byteString), result, byteArray("opened"), stack),
 	}
 )
+
+// execLists returns the fields of proc.exec behind the arguments. A text that may be unknown is an array of one,
+// or of none.
+func execLists(element string) []string {
+	return join(each([]string{"dir", "stdin", "stdout", "stderr", "environment", "unset"}, func(name string) []string { return array(name, element) }),
+		[]string{"bool_t incomplete"})
+}
 
 // byteString is the type of bytes in an array.
 const byteString = "struct { u32_t length; u8_t bytes[length]; }"

@@ -35,7 +35,7 @@ func TestPlainExec(t *testing.T) {
 	var try func(data []byte)
 	try = func(data []byte) {
 		if len(data) > 0 {
-			d, err := posixtrace.DecodeExec(data)
+			d, err := posixtrace.DecodeExec(append(le.AppendUint32(nil, uint32(len(data))), data...))
 			if err != nil {
 				t.Fatalf("%q: %v", data, err)
 			}

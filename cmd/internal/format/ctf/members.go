@@ -8,6 +8,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -52,8 +53,10 @@ func (t *Trace) appendMembers(b []byte, rec *posixtrace.Record) ([]byte, kind, [
 func (t *Trace) appendProcess(b []byte, rec *posixtrace.Record) ([]byte, kind, []string) {
 	switch rec.ID {
 	case posixtrace.EventProcExec:
-		if b, ok := appendPlainExec(b, rec.Data); ok {
-			return b, decoded, execFields
+		if program, more, ok := sysevent.Exec(rec.Data); ok && len(more) == 0 {
+			if b, ok := appendPlainExec(b, program); ok {
+				return b, decoded, execFields
+			}
 		}
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
 			return t.appendExec(b, &d)
@@ -117,7 +120,8 @@ func (t *Trace) appendLine(b []byte, d *posixtrace.OutputData) ([]byte, kind, []
 }
 
 // appendPlainExec appends the members of an exec whose strings are text and not empty, as nearly all are.
-// They lie in the data as CTF has them: each ends at a NUL. It reports false for any other.
+// They lie in the data as CTF has them: each ends at a NUL. There is nothing behind them. It reports false for
+// any other.
 func appendPlainExec(b, data []byte) ([]byte, bool) {
 	data = bytes.TrimSuffix(data, nul)
 	path, args, more := bytes.Cut(data, nul)
@@ -126,8 +130,11 @@ func appendPlainExec(b, data []byte) ([]byte, bool) {
 	}
 	b = append(append(b, path...), 0)
 	b = le.AppendUint32(b, 1+uint32(bytes.Count(args, nul)))
-	return append(append(b, args...), 0), true
+	return append(append(append(b, args...), 0), noLists[:]...), true
 }
+
+// noLists are the fields behind the arguments if all are empty.
+var noLists [4*6 + 1]byte
 
 var (
 	nul     = []byte{0}
@@ -136,15 +143,31 @@ var (
 
 func (t *Trace) appendExec(b []byte, d *posixtrace.ExecData) ([]byte, kind, []string) {
 	k, fields := decoded, execFields
-	if !isText([]byte(d.Path)) || !areText(1, d.Argv, func(s string) []byte { return []byte(s) }) {
+	lists := [...][]string{d.Argv, oneOrNone(d.Dir), oneOrNone(d.Stdin), oneOrNone(d.Stdout), oneOrNone(d.Stderr), d.Environment, d.Unset}
+	n, text := 1, isText([]byte(d.Path))
+	for _, list := range lists {
+		text = text && areText(n, list, func(s string) []byte { return []byte(s) })
+		n += len(list)
+	}
+	if !text {
 		k, fields = decodedBytes, execBytesFields
 	}
 	b = t.appendData(b, []byte(d.Path), k)
-	b = le.AppendUint32(b, uint32(len(d.Argv)))
-	for _, s := range d.Argv {
-		b = t.appendData(b, []byte(s), k)
+	for _, list := range lists {
+		b = le.AppendUint32(b, uint32(len(list)))
+		for _, s := range list {
+			b = t.appendData(b, []byte(s), k)
+		}
 	}
-	return b, k, fields
+	return appendBool(b, d.Incomplete), k, fields
+}
+
+// oneOrNone returns a text that may be unknown as a list.
+func oneOrNone(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
 }
 
 func appendExit(b []byte, d *posixtrace.ExitData) []byte {

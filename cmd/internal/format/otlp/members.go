@@ -8,6 +8,7 @@ import (
 	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -36,8 +37,11 @@ func (l *Log) appendMembers(b []byte, rec *posixtrace.Record, t *eventType) []by
 			return appendErrno(b, n)
 		}
 	case posixtrace.EventProcExec:
-		if len(rec.Data) > 0 {
-			return appendExec(b, rec.Data)
+		if program, more, ok := sysevent.Exec(rec.Data); ok {
+			if b = appendExec(b, program); len(more) > 0 {
+				return appendHow(b, rec.Data)
+			}
+			return b
 		}
 	case posixtrace.EventProcExit:
 		if d, err := posixtrace.DecodeExit(rec.Data); err == nil {
@@ -190,7 +194,7 @@ func appendErrno(b []byte, n int) []byte {
 	return appendIntAttribute(b, attr+"posixtrace.errno"+isInt, int64(n))
 }
 
-// appendExec appends what posixtrace.DecodeExec would decode: strings that end with a NUL, the path
+// appendExec appends what posixtrace.DecodeExec would decode first: strings that end with a NUL, the path
 // and the arguments.
 func appendExec(b, data []byte) []byte {
 	b, data, more := appendToNUL(append(b, attr+"process.executable.path"+isString...), bytes.TrimSuffix(data, nul))
@@ -202,6 +206,32 @@ func appendExec(b, data []byte) []byte {
 		b, data, more = appendToNUL(append(b, aString...), data)
 	}
 	return append(b, arrayEnd...)
+}
+
+// appendHow appends what the data of proc.exec has behind the arguments.
+func appendHow(b, data []byte) []byte {
+	d, err := posixtrace.DecodeExec(data)
+	if err != nil {
+		return b
+	}
+	for _, m := range [...]struct{ is, text string }{
+		{attr + "process.working_directory" + isString, d.Dir}, {attr + "posixtrace.stdin" + isString, d.Stdin},
+		{attr + "posixtrace.stdout" + isString, d.Stdout}, {attr + "posixtrace.stderr" + isString, d.Stderr},
+	} {
+		if m.text != "" {
+			b = appendStringAttribute(b, m.is, m.text)
+		}
+	}
+	if len(d.Environment) > 0 {
+		b = appendStrings(b, attr+"posixtrace.environment"+isArray, d.Environment)
+	}
+	if len(d.Unset) > 0 {
+		b = appendStrings(b, attr+"posixtrace.unset"+isArray, d.Unset)
+	}
+	if d.Incomplete {
+		b = appendBoolAttribute(b, attr+"posixtrace.incomplete"+isBool, true)
+	}
+	return b
 }
 
 var nul = []byte{0}
@@ -223,7 +253,7 @@ func appendToNUL(b, data []byte) (to, rest []byte, more bool) {
 
 // programOf returns the last part of the path in the data of proc.exec.
 func programOf(data []byte) []byte {
-	path, _, _ := bytes.Cut(data, nul)
+	path := sysevent.ExecPath(data)
 	if i := bytes.LastIndexByte(path, '/'); i >= 0 && i+1 < len(path) {
 		return path[i+1:]
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -42,17 +43,19 @@ func TestNumbers(t *testing.T) {
 func TestExecMembers(t *testing.T) {
 	parts := []string{"\x00", "a", "/bin/sh", "plain text of some length", "\"", "\n", "é", "\xff", "\u202e", "\x00\x00"}
 	for range 100_000 {
-		var data []byte
+		data := make([]byte, 4)
 		for range rand.IntN(8) {
 			data = append(data, parts[rand.IntN(len(parts))]...)
 		}
+		binary.LittleEndian.PutUint32(data, uint32(rand.IntN(len(data)+4)))
 		d, err := posixtrace.DecodeExec(data)
 		if err != nil {
 			continue
 		}
 		want := appendStringAttribute(nil, attr+"process.executable.path"+isString, d.Path)
 		want = appendStrings(want, attr+"process.command_args"+isArray, d.Argv)
-		if got := appendExec(nil, data); !bytes.Equal(got, want) {
+		program, _, ok := sysevent.Exec(data)
+		if got := appendExec(nil, program); !ok || !bytes.Equal(got, want) {
 			t.Fatalf("%q: %s, want %s", data, got, want)
 		}
 	}

@@ -73,7 +73,7 @@ var formTests = []struct {
 	{"error", posixtrace.EventError, 0, 1, []byte{28, 0, 0, 0}, 0,
 		`0.000000000 1 posix_trace_error errno=ENOSPC`, `"none","size":4,"errno":28`},
 	{"exec", posixtrace.EventProcExec, 413220118, 4718, (&posixtrace.ExecData{Path: "/usr/bin/cc", Argv: []string{"cc", "-c", "a.c"}}).Append(nil), 0,
-		`0.413220118 4718 proc.exec "/usr/bin/cc" "-c" "a.c"`, `"none","size":22,"path":"/usr/bin/cc","argv":["cc","-c","a.c"]`},
+		`0.413220118 4718 proc.exec "/usr/bin/cc" "-c" "a.c"`, `"none","size":26,"path":"/usr/bin/cc","argv":["cc","-c","a.c"]`},
 	{"exit", posixtrace.EventProcExit, 0, 1, (&posixtrace.ExitData{Status: 3, User: 1500, System: 25e8, MaxRSS: 4096}).Append(nil), 0,
 		`0.000000000 1 proc.exit status=3 user=0.000001500 system=2.500000000 maxrss=4096`,
 		`"none","size":88,"status":3,"signal":0,"core":false,"user_ns":1500,"system_ns":2500000000,"maxrss":4096,"minor_faults":0,"major_faults":0,"blocks_in":0,"blocks_out":0,"voluntary_switches":0,"involuntary_switches":0`},

@@ -74,9 +74,13 @@ func (m *Mask) apply(g *Golden, src *Source, rec *posixtrace.Record) []byte {
 		}
 	case rec.ID == posixtrace.EventProcExec:
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
-			d.Path = string(in([]byte(d.Path)))
-			for i, a := range d.Argv {
-				d.Argv[i] = string(in([]byte(a)))
+			for _, text := range [...]*string{&d.Path, &d.Dir, &d.Stdin, &d.Stdout, &d.Stderr} {
+				*text = string(in([]byte(*text)))
+			}
+			for _, list := range [...][]string{d.Argv, d.Environment, d.Unset} {
+				for i, text := range list {
+					list[i] = string(in([]byte(text)))
+				}
 			}
 			return d.Append(nil)
 		}

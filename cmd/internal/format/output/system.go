@@ -157,8 +157,7 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	case posixtrace.EventProcExec:
 		if d, err := posixtrace.DecodeExec(rec.Data); err == nil {
-			b = AppendMember(b, "path", d.Path)
-			return AppendMember(b, "argv", d.Argv)
+			return appendExecJSON(b, &d)
 		}
 	default:
 		if e := src.data.Decode(rec); e != nil {
@@ -171,6 +170,27 @@ func appendSystemJSON(b []byte, src *Source, rec *posixtrace.Record) []byte {
 		}
 	}
 	return appendDataJSON(b, rec.Data, rec.Truncation)
+}
+
+// appendExecJSON appends the members of proc.exec: of those behind the arguments, the ones that it has.
+func appendExecJSON(b []byte, d *posixtrace.ExecData) []byte {
+	b = AppendMember(b, "path", d.Path)
+	b = AppendMember(b, "argv", d.Argv)
+	for _, m := range [...]struct{ name, text string }{{"dir", d.Dir}, {"stdin", d.Stdin}, {"stdout", d.Stdout}, {"stderr", d.Stderr}} {
+		if m.text != "" {
+			b = AppendMember(b, m.name, m.text)
+		}
+	}
+	if len(d.Environment) > 0 {
+		b = AppendMember(b, "environment", d.Environment)
+	}
+	if len(d.Unset) > 0 {
+		b = AppendMember(b, "unset", d.Unset)
+	}
+	if d.Incomplete {
+		b = AppendMember(b, "incomplete", true)
+	}
+	return b
 }
 
 // appendMembersJSON appends members of src.data.

@@ -219,10 +219,13 @@ func (m *members) add(rec *posixtrace.Record) bool {
 		m.setUnless(false, "continues", d.Continues)
 		m.setUnless(false, "return", d.Return)
 	case posixtrace.EventProcExec:
-		if len(rec.Data) == 0 {
+		program, more, ok := sysevent.Exec(rec.Data)
+		if !ok {
 			return false
 		}
-		m.addExec(rec.Data)
+		if m.addExec(program); len(more) > 0 {
+			m.addHow(rec.Data)
+		}
 	default:
 		if !m.f.log.isCall(rec) || m.f.call.Decode(rec.Data) != nil {
 			return false
@@ -306,7 +309,7 @@ func (m *members) addColumn(col int, t sysevent.Type, n int64) {
 	}
 }
 
-// addExec adds the strings that posixtrace.DecodeExec would return: each ends with a NUL.
+// addExec adds the path and the arguments that posixtrace.DecodeExec would return: each ends with a NUL.
 func (m *members) addExec(data []byte) {
 	path, rest, more := bytes.Cut(bytes.TrimSuffix(data, nul), nul)
 	m.f.columns[colPath].put(m.row, m.bytes(path), len(path))
@@ -319,6 +322,24 @@ func (m *members) addExec(data []byte) {
 		arg, rest, _ = bytes.Cut(rest, nul)
 		return m.bytes(arg), len(arg)
 	})
+}
+
+// addHow adds what the data of proc.exec has behind the arguments.
+func (m *members) addHow(data []byte) {
+	d, err := posixtrace.DecodeExec(data)
+	if err != nil {
+		return
+	}
+	for _, v := range [...]struct{ name, text string }{
+		{"dir", d.Dir}, {"stdin", d.Stdin}, {"stdout", d.Stdout}, {"stderr", d.Stderr}, {"environment", strings.Join(d.Environment, "\n")}, {"unset", strings.Join(d.Unset, "\n")},
+	} {
+		if v.text != "" {
+			m.set(v.name, v.text)
+		}
+	}
+	if d.Incomplete {
+		m.setBool("incomplete", true)
+	}
 }
 
 var nul = []byte{0}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/sysevent"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -62,7 +63,7 @@ func (f *Filter) Record(rec *posixtrace.Record) {
 	case id.User():
 		f.user(rec, more)
 	case id == posixtrace.EventProcExec:
-		rec.Data = f.strings(rec.Data, more)
+		rec.Data = f.exec(rec.Data, more)
 	case id == posixtrace.EventProcContext:
 		if d, err := posixtrace.DecodeContext(rec.Data); err == nil {
 			rec.Data = f.end(rec.Data, len(d.State), more)
@@ -144,7 +145,24 @@ func (f *Filter) end(b []byte, n int, more More) []byte {
 	return append(head, text...)
 }
 
-// strings replaces in the path and the arguments of a program, each of which ends with a NUL.
+// exec replaces in the path and the arguments of a program, and in what follows them.
+func (f *Filter) exec(b []byte, more More) []byte {
+	if more == Ends && !f.set.suspects(b) && (f.set.known == nil || !f.set.known.suspects(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))) {
+		return b
+	}
+	d, err := posixtrace.DecodeExec(b)
+	if err != nil {
+		return b
+	}
+	if n := f.set.Exec(&d, more == Continues && len(sysevent.ExecHead(b)) == len(b)); n > 0 {
+		f.Count += uint64(n)
+	} else if more == Ends {
+		return b
+	}
+	return d.Append(nil) // without the beginning of a truncated text behind the arguments
+}
+
+// strings replaces in texts of which a NUL ends each.
 func (f *Filter) strings(b []byte, more More) []byte {
 	if more == Ends && !f.set.suspects(b) && (f.set.known == nil || !f.set.known.suspects(bytes.ReplaceAll(b, []byte{0}, []byte{' '}))) {
 		return b

@@ -24,7 +24,7 @@ func million() (recs []posixtrace.Record) {
 		at += int64(i%7)*1000 + 100_000
 		recs = append(recs, posixtrace.Record{EventInfo: posixtrace.EventInfo{ID: id, PID: 10, TID: 10 + i%8, UnixNano: at}, Data: []byte(data)})
 	}
-	add(posixtrace.EventProcExec, 0, "/bin/server\x00server\x00")
+	add(posixtrace.EventProcExec, 0, string((&posixtrace.ExecData{Path: "/bin/server", Argv: []string{"server"}}).Append(nil)))
 	for i := range 100_000 {
 		add(firstID+posixtrace.EventID(i%20), i, "request "+strconv.Itoa(i))
 		for range 8 {

@@ -74,6 +74,13 @@ var events = [posixtrace.EventUnnamed]Event{
 	posixtrace.EventProcExec: {ByHand: true, Members: []Member{
 		{Name: "path", Key: ` "`, Type: Text},
 		{Name: "argv", Key: ` "`, Type: Texts},
+		{Name: "dir", Type: Text},
+		{Name: "stdin", Type: Text},
+		{Name: "stdout", Type: Text},
+		{Name: "stderr", Type: Text},
+		{Name: "environment", Type: Texts},
+		{Name: "unset", Type: Texts},
+		{Name: "incomplete", Type: Bool},
 	}},
 	posixtrace.EventProcExit: {size: exitLeast, Members: []Member{
 		ExitStatus: {Name: "status", Key: " status=", Type: Int, at: 0},

@@ -17,6 +17,9 @@ var DecodeOption = cli.Option{Short: 'y', Long: "decode-fds", Help: "--events: r
 // StackOption is the option for the stacks of calls.
 var StackOption = cli.Option{Long: "stack", Help: "--events: record the call stack of each system call", Needs: cli.Needs("events")}
 
+// EnvironmentOption is the option for the values of variables.
+var EnvironmentOption = cli.Option{Long: "environment", Help: "-e proc: record the values of changed variables", Needs: cli.Needs("events"), SameRow: true}
+
 // Events reads --events: what a tracer records, and whether the set has the events of the
 // command itself, as it has without the option.
 func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
@@ -46,7 +49,7 @@ func Events(args *cli.Args) (w tracer.Want, command bool, err error) {
 			w.Calls = append(w.Calls, nrs...)
 		}
 	}
-	w.Paths, w.Stack = args.Has("decode-fds"), args.Has("stack")
+	w.Paths, w.Stack, w.Environment = args.Has("decode-fds"), args.Has("stack"), args.Has("environment")
 	slices.Sort(w.Calls)
 	w.Calls = slices.Compact(w.Calls)
 	return w, command, nil

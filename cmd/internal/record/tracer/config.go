@@ -12,6 +12,8 @@ type Want struct {
 	Make   bool  // a span for each line of a recipe of make
 	Paths  bool  // with system calls: what their descriptors refer to
 	Stack  bool  // with system calls: the stacks of calls that lead to them
+
+	Environment bool // with proc.exec: the values of variables that differ from those of the parent
 }
 
 // Any reports whether there is anything to trace.

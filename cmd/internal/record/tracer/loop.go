@@ -20,6 +20,7 @@ type task struct {
 	file     fileTask
 	place    *place // where the board shows that, nil for none
 	recipe   inRecipe
+	setting  *setting // of its process, nil if that is not known yet
 
 	calls       bool // it was resumed to stop at its calls
 	interrupted bool // by the tracer, which has not seen it stop for that yet
@@ -108,6 +109,7 @@ func (t *tracer) task(tid int) *task {
 func (t *tracer) forget(tid int) {
 	if k := t.tasks[tid]; k != nil {
 		t.board.forget(k)
+		t.leaveSetting(k)
 	}
 	delete(t.tasks, tid)
 	delete(t.delays, tid)
@@ -205,6 +207,9 @@ func (t *tracer) adopt(tid int) *task {
 		k.pid = pid
 	}
 	k.recipe = t.recipeOf(tid)
+	if _, parent, ok := statOf(tid); ok && t.tasks[parent] != nil {
+		t.shareSetting(t.tasks[parent], k)
+	}
 	t.tasks[tid] = k
 	return k
 }

@@ -42,6 +42,7 @@ func (t *tracer) forked(k *task, event int) {
 		t.files.moved = t.readLink(procFile(child, "ns/mnt")) != t.readLink("/proc/self/ns/mnt")
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
+	t.shareSetting(k, t.tasks[child])
 	t.copySpace(k, t.tasks[child])
 	t.stacks.share(k.pid, t.tasks[child].pid)
 	t.forkArrived(child)
@@ -87,7 +88,10 @@ func (t *tracer) executed(k *task) *task {
 		return k
 	}
 	if t.cfg.Want.Proc && t.wants(posixtrace.EventProcExec, k) {
-		d := t.redactProgram(t.program(k.tid, &info))
+		d, env := t.program(k.tid, &info)
+		t.describe(k, &d, env, command)
+		d = t.redactProgram(d)
+		Fit(&d, t.cfg.MaxData)
 		t.buf = d.Append(t.buf[:0])
 		t.record(posixtrace.EventProcExec, k, info.ip, t.buf)
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 // program returns the path and the arguments of the program that a thread has executed, from
-// the program's stack or else from /proc.
-func (t *tracer) program(tid int, info *syscallInfo) (d posixtrace.ExecData) {
+// the program's stack or else from /proc, and where its environment is, if that is known.
+func (t *tracer) program(tid int, info *syscallInfo) (d posixtrace.ExecData, env span) {
 	if info.arch == auditArch {
-		if d, ok := t.stackProgram(tid, info.sp); ok {
-			return d
+		if d, env, ok := t.stackProgram(tid, info.sp); ok {
+			return d, env
 		}
 	}
 	proc := "/proc/" + strconv.Itoa(tid)
@@ -24,7 +24,7 @@ func (t *tracer) program(tid int, info *syscallInfo) (d posixtrace.ExecData) {
 	if b, err := os.ReadFile(proc + "/cmdline"); err == nil && len(b) > 0 {
 		d.Argv = strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 	}
-	return d
+	return d, span{}
 }
 
 // Types of entries of the auxiliary vector.
@@ -37,19 +37,20 @@ const (
 //
 //	argc | argv... | 0 | environment... | 0 | type, value | ... | 0
 //
-// Of the environment it reads only the pointers, to find its start and its end.
-func (t *tracer) stackProgram(tid int, sp uint64) (d posixtrace.ExecData, ok bool) {
+// Of the environment it reads only the pointers. Its strings follow those of the arguments, and are followed by
+// the name of the program.
+func (t *tracer) stackProgram(tid int, sp uint64) (d posixtrace.ExecData, env span, ok bool) {
 	w := wordReader{tid: tid, at: sp}
 	argc := w.next()
 	first := w.next()
 	if argc == 0 || first == 0 || argc > 1<<20 {
-		return d, false
+		return d, env, false
 	}
 	for range argc - 1 {
 		w.next()
 	}
 	if w.next() != 0 {
-		return d, false
+		return d, env, false
 	}
 	// The strings of the arguments are contiguous, and those of the environment follow.
 	end := w.next()
@@ -70,21 +71,21 @@ func (t *tracer) stackProgram(tid int, sp uint64) (d posixtrace.ExecData, ok boo
 		end = name
 	}
 	if name == 0 || end <= first {
-		return d, false
+		return d, env, false
 	}
 	b := t.memory(pathMax)
 	path, _, ok := readString(tid, name, b)
 	if !ok {
-		return d, false
+		return d, env, false
 	}
 	d.Path = string(path)
 	args := make([]byte, min(end-first, uint64(t.cfg.MaxData)+1))
 	args = args[:readMemory(tid, first, args)]
 	if len(args) == 0 {
-		return d, false
+		return d, env, false
 	}
 	d.Argv = strings.Split(string(bytes.TrimSuffix(args, []byte{0})), "\x00")
-	return d, true
+	return d, span{end, max(end, name)}, true
 }
 
 const pathMax = 4096

@@ -69,7 +69,8 @@ func (t *tracer) recipeStarted(k *task, info *syscallInfo, command bool) {
 	t.recipes.started++
 	ev := posixtrace.EventInfo{ID: t.recipes.begin, PID: k.pid, TID: k.tid, Span: catalog.RecipeKey(t.recipes.started), Parent: k.recipe.key}
 	k.recipe.key, k.recipe.leads = ev.Span, true
-	d := t.redactProgram(t.program(k.tid, info))
+	d, _ := t.program(k.tid, info)
+	d = t.redactProgram(d)
 	t.buf = append(append(append(t.buf[:0], t.redactText([]byte(target), false)...), ": "...), recipeLine(d.Argv)...)
 	t.rec.Record(ev, t.buf)
 }

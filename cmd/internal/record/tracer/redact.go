@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -23,20 +22,15 @@ func (t *tracer) redactText(b []byte, cut bool) []byte {
 	return t.redact.Text(b, cut)
 }
 
-// redactProgram replaces the secrets in the path and the arguments of a program.
+// redactProgram replaces the secrets in what a program was executed with.
 func (t *tracer) redactProgram(d posixtrace.ExecData) posixtrace.ExecData {
 	if t.redact == nil {
 		return d
 	}
-	d.Path = string(t.redactText([]byte(d.Path), false))
-	words := make([]redact.Word, len(d.Argv))
 	size := 0
-	for i, a := range d.Argv {
+	for _, a := range d.Argv {
 		size += len(a) + 1
-		words[i] = redact.Word{Text: []byte(a), Cut: size > t.cfg.MaxData} // more than this is not read
 	}
-	for i, text := range t.redact.Words(words) {
-		d.Argv[i] = string(text)
-	}
+	t.redact.Add(t.redact.Exec(&d, size > t.cfg.MaxData)) // more than this is not read
 	return d
 }

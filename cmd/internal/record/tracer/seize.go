@@ -106,7 +106,9 @@ func (t *tracer) seizeThreads(pid int, tids []int) (found bool, err error) {
 		}
 		refusal := t.seizeThread(pid, tid)
 		if refusal == nil {
-			t.tasks[tid] = &task{tid: tid, pid: pid}
+			k := &task{tid: tid, pid: pid}
+			t.findSetting(k)
+			t.tasks[tid] = k
 			found = true
 			continue
 		}

@@ -56,6 +56,8 @@ type tracer struct {
 	refused   bool // calls that a program's own filter refuses
 	placement placement
 	recipes   recipes
+	settings  int    // bytes of environments that are kept
+	environ   []byte // room for one
 
 	programs    map[identity]program
 	untraceable [leakChecked + 1]bool // reported

@@ -90,7 +90,7 @@ func dump(env *cli.Env, args *cli.Args) error {
 		return err
 	}
 	// The other modes show the loss themselves, or show no events.
-	if slices.Contains([]string{"", "check", "folded", "junit"}, opt.mode) || opt.strict {
+	if slices.Contains([]string{"", "check", "folded", "junit", "commands"}, opt.mode) || opt.strict {
 		for _, in := range inputs {
 			in.reportLoss(env, opt.strict)
 		}
@@ -125,6 +125,8 @@ func show(ctx context.Context, env *cli.Env, inputs []*input, opt *options, out 
 		return writeView(env, inputs, opt)
 	case "files", "history", "unused", "dot", "races", "undeclared":
 		return showFiles(env, inputs, opt)
+	case "commands":
+		return writeCommands(env, inputs, opt)
 	case "attributes":
 		return showEach(env, inputs, opt, inputAttributes)
 	case "status":

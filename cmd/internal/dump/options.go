@@ -26,9 +26,9 @@ var optionTable = slices.Concat([]cli.Option{
 	{Short: 'x', Long: "exclude", Arg: "SET", Help: "do not show these events"},
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "show only events of this process"},
 	{Short: 'T', Long: "tid", Arg: "TID", Help: "show only events of this thread"},
-	{Long: "failed", Help: "show only calls, commands and spans that failed"},
+	{Long: "failed", Help: "show only what failed; calls on PATH, or a glob"},
+	{Long: "path", SameRow: true, Arg: "PATH", Help: "show only system calls on PATH, or a glob"},
 	{Long: "slower-than", Arg: "DUR", Help: "show only calls, commands, spans that took longer"},
-	{Long: "path", Arg: "PATH", Help: "show only system calls on PATH, or a glob"},
 	{Long: "since", Arg: "TIME", Help: "show events from, before: RFC 3339, HH:MM:SS, -30s"},
 	{Long: "until", Arg: "TIME", Help: "show events before this time", SameRow: true},
 	{Long: "head", Arg: "N", Help: "show only the first, or the last, N events"},
@@ -44,8 +44,9 @@ var optionTable = slices.Concat([]cli.Option{
 	{Long: "markdown", Help: "write the summary as markdown", Excludes: cli.Excludes(slices.Concat(formsBut("strace"), modes[1:], listing)...), SameRow: true},
 	{Long: "sort", Arg: "COLUMN", Choices: summary.Columns, Help: "--summary: sort by this column", Needs: cli.Needs("summary", "markdown")},
 	{Long: "top", Arg: "N", Help: "show N rows of each table or view, 0 for all", Needs: cli.Needs("summary", "markdown", "tree", "timeline", "files")},
-	{Long: "why", Arg: "LINES", Optional: true, Help: "say why it failed, in LINES (25); write a page", Excludes: append(listingAndModesAfter("why"), cli.Excludes("table")...)},
-	{Long: "html", Help: "write a page: timeline, output, tables", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...), SameRow: true},
+	{Long: "why", Arg: "LINES", Optional: true, Help: "say why it failed, in LINES (25)", Excludes: append(listingAndModesAfter("why"), cli.Excludes("table")...)},
+	{Long: "html", Help: "write a page; each command as a line for a shell", Excludes: append(listingAndModesAfter("html"), cli.Excludes("json", "table")...)},
+	{Long: "commands", SameRow: true, Help: "write each command as a line for a shell", Excludes: append(listingAndModesAfter("commands"), cli.Excludes("path", "table")...)},
 	viewOption("tree", "show processes and spans as a tree, as lanes"),
 	besides(viewOption("timeline", "show processes and spans as lanes")),
 	viewOption("folded", "write folded stacks for flame graphs, JUnit XML"),
@@ -64,7 +65,7 @@ var optionTable = slices.Concat([]cli.Option{
 
 var (
 	// modes are the options that select another output than a listing of events.
-	modes = slices.Concat([]string{"summary", "why", "html"}, views, fileModes, []string{"attributes", "status", "types", "check"})
+	modes = slices.Concat([]string{"summary", "why", "html", "commands"}, views, fileModes, []string{"attributes", "status", "types", "check"})
 	// listing are the options for listings only.
 	listing = []string{"follow", "wait-for", "cursor", "replay"}
 )

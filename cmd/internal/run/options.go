@@ -16,7 +16,7 @@ var runOptions = slices.Concat(newstream.LogOptions, []cli.Option{
 	{Long: "pty", Arg: "WHEN", Choices: []string{"auto", "yes", "no"}, Help: "capture through a pseudo-terminal (auto)"},
 	{Short: 'e', Long: "events", Arg: "SET", Help: "record command (default), none, or by ptrace(2): proc, signal, files, syscall, %file ..."},
 	newstream.DecodeOption,
-	{Long: "stack", Help: "record stacks; values of the environment"},
+	{Long: "stack", Help: "record call stacks; values of the environment"},
 	newstream.EnvironmentOption,
 	{Short: 'p', Long: "pid", Arg: "PID", Help: "attach to PID until INT; needs -e or --sample", Excludes: attachExcludes},
 	{Long: "make", Help: "record a span for each line of a recipe of make"},

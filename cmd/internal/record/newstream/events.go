@@ -15,7 +15,7 @@ import (
 var DecodeOption = cli.Option{Short: 'y', Long: "decode-fds", Help: "--events: record paths and sockets of descriptors", Needs: cli.Needs("events")}
 
 // StackOption is the option for the stacks of calls.
-var StackOption = cli.Option{Long: "stack", Help: "--events: record the call stack of each system call", Needs: cli.Needs("events")}
+var StackOption = cli.Option{Long: "stack", Help: "-e: record call stacks; values of the environment", Needs: cli.Needs("events")}
 
 // EnvironmentOption is the option for the values of variables.
 var EnvironmentOption = cli.Option{Long: "environment", Help: "-e proc: record the values of changed variables", Needs: cli.Needs("events"), SameRow: true}

@@ -1,0 +1,350 @@
+package dump
+
+import (
+	"cmp"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posixtrace/posixtrace/cmd/internal/cli"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
+)
+
+// writeCommands writes a line for each program that was executed. A plain line is written at the start of the
+// program; with --failed, --slower-than or --json, when the program has ended.
+func writeCommands(env *cli.Env, inputs []*input, opt *options) error {
+	calls := opt.sel.calls
+	opt.sel.calls = callSelection{}
+	w, err := newWalk(env, inputs, opt)
+	if err != nil {
+		return err
+	}
+	l := &commandList{out: env.Stdout, json: opt.json(), ended: opt.json() || calls.given, selection: calls}
+	sources := map[*input]*commandSource{}
+	for i, in := range inputs {
+		sources[in] = &commandSource{list: l, log: i, several: len(inputs) > 1, processes: map[int]*executed{}}
+	}
+	if err := walkEvents(w, sources); err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		sources[in].finish()
+	}
+	for _, in := range inputs {
+		if opt.head < 0 {
+			env.Warn(in.soundness())
+		}
+	}
+	return l.err
+}
+
+// commandList is the output.
+type commandList struct {
+	out       *cli.Writer
+	json      bool
+	ended     bool // a line is written when the command has ended
+	selection callSelection
+	buf       []byte
+	err       error
+}
+
+// commandSource finds the commands of one input.
+type commandSource struct {
+	list      *commandList
+	log       int
+	several   bool
+	processes map[int]*executed
+}
+
+// executed is what a process has executed, and the variables that it got.
+type executed struct {
+	data      *posixtrace.ExecData // nil if nothing is known of that
+	start     int64
+	variables variables
+}
+
+const (
+	// maxExecuted bounds the processes of a source that run at a time. Of others the end is not known.
+	maxExecuted = 1 << 16
+	// maxVariables and maxVariableBytes bound the variables of a process.
+	maxVariables     = 1 << 9
+	maxVariableBytes = 1 << 16
+)
+
+// Add adds events.
+func (s *commandSource) Add(recs []posixtrace.Record) {
+	for i := range recs {
+		switch rec := &recs[i]; rec.ID {
+		case posixtrace.EventProcFork:
+			d, err := posixtrace.DecodeFork(rec.Data)
+			if p := s.processes[rec.PID]; err == nil && d.Kind != posixtrace.ForkThread && p != nil && s.processes[d.Child] == nil && len(s.processes) < maxExecuted {
+				s.processes[d.Child] = &executed{variables: p.variables}
+			}
+		case posixtrace.EventProcExec:
+			s.execute(rec)
+		case posixtrace.EventProcExit:
+			p := s.processes[rec.PID]
+			delete(s.processes, rec.PID)
+			d, err := posixtrace.DecodeExit(rec.Data)
+			switch {
+			case p == nil:
+			case err != nil:
+				s.end(rec.PID, p, rec.UnixNano, "lost", nil)
+			default:
+				s.end(rec.PID, p, rec.UnixNano, "ended", &d)
+			}
+		}
+	}
+}
+
+func (s *commandSource) execute(rec *posixtrace.Record) {
+	d, err := posixtrace.DecodeExec(rec.Data)
+	if err != nil {
+		return
+	}
+	p := s.processes[rec.PID]
+	if p == nil {
+		p = &executed{}
+		if len(s.processes) < maxExecuted {
+			s.processes[rec.PID] = p
+		}
+	} else {
+		s.end(rec.PID, p, rec.UnixNano, "replaced", nil)
+	}
+	p.data, p.start, p.variables = &d, rec.UnixNano, p.variables.changed(&d)
+	if rec.Truncation != posixtrace.TruncationNone && len(d.Argv) > 0 {
+		p.data.Argv[len(d.Argv)-1] += "..."
+	}
+	if !s.list.ended {
+		s.list.write(append(p.line(), '\n'))
+	}
+}
+
+// finish reports the commands that have not ended.
+func (s *commandSource) finish() {
+	pids := slices.SortedFunc(maps.Keys(s.processes), func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.processes[a].start, s.processes[b].start), cmp.Compare(a, b))
+	})
+	for _, pid := range pids {
+		s.end(pid, s.processes[pid], s.processes[pid].start, "running", nil)
+	}
+}
+
+// end writes a command that has ended, unless its line is written already or is not selected.
+func (s *commandSource) end(pid int, p *executed, at int64, state string, d *posixtrace.ExitData) {
+	l := s.list
+	if p.data == nil || !l.ended {
+		return
+	}
+	failed := d != nil && (d.Status != 0 || d.Signal != 0 && d.Signal != brokenPipe)
+	took := max(at, p.start) - p.start
+	if l.selection.failed && !failed || l.selection.slow && (took <= int64(l.selection.slower) || state == "running") {
+		return
+	}
+	line := p.line()
+	if !l.json {
+		l.write(append(line, '\n'))
+		return
+	}
+	f := output.Fields{{Key: "command", Value: string(line)}, {Key: "pid", Value: pid}}
+	if s.several {
+		f.Add("log", s.log)
+	}
+	f.Add("start", time.Unix(0, p.start).UTC().Format("2006-01-02T15:04:05.000000000Z"))
+	f.Add("state", state)
+	if state != "running" {
+		f.Add("duration_ns", took)
+	}
+	if d != nil {
+		f.Add("status", d.Status)
+		f.Add("signal", d.Signal)
+	}
+	f.Add("failed", failed)
+	f.Add("path", p.data.Path)
+	f.Add("argv", p.data.Argv)
+	for _, m := range [...]struct{ key, text string }{{"dir", p.data.Dir}, {"stdin", p.data.Stdin}, {"stdout", p.data.Stdout}, {"stderr", p.data.Stderr}} {
+		if m.text != "" {
+			f.Add(m.key, m.text)
+		}
+	}
+	l.write(f.AppendJSON(nil))
+}
+
+// brokenPipe is the signal of a writer whose reader has closed its pipe, which is no failure.
+const brokenPipe = 13
+
+func (l *commandList) write(b []byte) {
+	if l.err == nil {
+		_, l.err = l.out.Write(b)
+	}
+}
+
+// variables are those that differ from the ones of the first program. They are shared, and do not change.
+type variables map[string]variable
+
+type variable struct {
+	value string
+	unset bool
+}
+
+// changed returns the variables of a program that was executed.
+func (v variables) changed(d *posixtrace.ExecData) variables {
+	if len(d.Environment)+len(d.Unset) == 0 {
+		return v
+	}
+	n := maps.Clone(v)
+	if n == nil {
+		n = variables{}
+	}
+	size := 0
+	for name, to := range n {
+		size += len(name) + len(to.value)
+	}
+	set := func(name string, to variable) {
+		if size += len(name) + len(to.value); len(n) < maxVariables && size <= maxVariableBytes {
+			n[name] = to
+		}
+	}
+	for _, name := range d.Unset {
+		if delete(n, name); isIdentifier(name) && !ofShell(name) {
+			set(name, variable{unset: true})
+		}
+	}
+	for _, text := range d.Environment {
+		name, value, known := strings.Cut(text, "=")
+		// A secret that was replaced is none that a command could be repeated with.
+		if delete(n, name); known && name != "" && !ofShell(name) && !strings.Contains(value, redact.Mark) {
+			set(name, variable{value: value})
+		}
+	}
+	return n
+}
+
+// ofShell reports whether shells set a variable themselves, or it is one of ours.
+func ofShell(name string) bool {
+	switch name {
+	case "PWD", "OLDPWD", "SHLVL", "_", "PTRACE_STREAM", "PTRACE_SPOOL":
+		return true
+	}
+	return false
+}
+
+func isIdentifier(name string) bool {
+	for i, c := range []byte(name) {
+		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// line returns the command as a line that can be pasted into a shell.
+func (p *executed) line() []byte {
+	var b []byte
+	d := p.data
+	if d.Dir != "" {
+		b = append(escape.AppendWord(append(b, "cd "...), d.Dir), " && "...)
+	}
+	b = p.variables.append(b)
+	program, args := programOf(d)
+	b = escape.AppendWord(b, program)
+	for _, a := range args {
+		b = escape.AppendWord(append(b, ' '), a)
+	}
+	for fd, text := range [...]string{d.Stdin, d.Stdout, d.Stderr} {
+		b = appendRedirection(b, fd, text)
+	}
+	return escape.AppendPasted(nil, b)
+}
+
+// append appends the variables before a command. A shell gives some names another meaning, as zsh path: env(1)
+// sets these.
+func (v variables) append(b []byte) []byte {
+	names := slices.Sorted(maps.Keys(v))
+	byEnv := slices.ContainsFunc(names, func(name string) bool { return v[name].unset || !assignable(name) })
+	if byEnv {
+		b = append(b, "env "...)
+		for _, name := range names {
+			if v[name].unset {
+				b = append(escape.AppendWord(append(b, "-u "...), name), ' ')
+			}
+		}
+	}
+	for _, name := range names {
+		switch to := v[name]; {
+		case to.unset:
+		case byEnv:
+			b = append(escape.AppendWord(b, name+"="+to.value), ' ')
+		default:
+			b = append(escape.AppendWord(append(append(b, name...), '='), to.value), ' ')
+		}
+	}
+	return b
+}
+
+// assignable reports whether each shell takes NAME=VALUE before a command for no more than a variable of it.
+func assignable(name string) bool {
+	if !isIdentifier(name) || strings.ToUpper(name) != name {
+		return false
+	}
+	switch name {
+	case "UID", "EUID", "GID", "EGID", "PPID", "USERNAME", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "RANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME",
+		"SRANDOM", "LINENO", "IFS", "PATH", "MANPATH", "FPATH", "CDPATH", "MAILPATH", "FIGNORE", "WATCH", "PSVAR", "ZSH_EVAL_CONTEXT", "TTY", "TTYIDLE", "ERRNO", "ENV":
+		return false
+	}
+	return true
+}
+
+// programOf returns the word and the arguments that execute the same program. The word has a slash, so that it is
+// no function, builtin or reserved word, and not searched for. The kernel executes a script by its interpreter,
+// which is the first argument.
+func programOf(d *posixtrace.ExecData) (program string, args []string) {
+	program = d.Path
+	if len(d.Argv) > 0 {
+		first := d.Argv[0]
+		args = d.Argv[1:]
+		if strings.Contains(first, "/") && slices.Contains(args[:min(len(args), 2)], d.Path) {
+			program = first
+		}
+	}
+	if !strings.HasPrefix(program, "/") && !strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "../") {
+		program = "./" + program // so that x=y/z is no assignment, either
+	}
+	return program, args
+}
+
+// appendRedirection appends the redirection of a descriptor, if a shell can do it: what the kernel names has no
+// path if it is a pipe or a socket. A terminal is left out, too: the command is to use the one that it is pasted
+// into.
+func appendRedirection(b []byte, fd int, text string) []byte {
+	at := strings.IndexFunc(text, func(r rune) bool { return r != '<' && r != '>' })
+	if at <= 0 {
+		return b
+	}
+	operator, file := text[:at], text[at:]
+	switch {
+	case file[0] == '&':
+	case file[0] != '/', strings.HasSuffix(file, " (deleted)"), strings.HasPrefix(file, "/memfd:"), isTerminal(file):
+		return b
+	}
+	b = append(b, ' ')
+	if fd == 2 || (operator[0] == '<') != (fd == 0) {
+		b = strconv.AppendInt(b, int64(fd), 10)
+	}
+	b = append(b, operator...)
+	if file[0] == '&' {
+		return append(b, file...)
+	}
+	return escape.AppendWord(b, file)
+}
+
+func isTerminal(file string) bool {
+	dir, name := path.Split(file)
+	return dir == "/dev/pts/" || dir == "/dev/" && (strings.HasPrefix(name, "tty") || name == "console")
+}

@@ -21,6 +21,7 @@ var Command = &cli.Command{
 	After: `Formats: ctf      Common Trace Format 1.8, a new directory, for babeltrace2
          otlp     lines of OTLP/JSON, for the OpenTelemetry Collector
          parquet  Apache Parquet: a file, or one for each log in DIR/
+         compile-commands  the compilers that ran: compile_commands.json
 Status: 0 done; 1 failed, or a log is incomplete or damaged; 2 usage error.
 
 Examples: ptrace-export --to=ctf -o build.ctf build.trace; babeltrace2 build.ctf
@@ -57,6 +58,7 @@ func formats() []format {
 		{name: "ctf", check: needDirectory, write: writeCTF},
 		{name: "otlp", options: []string{"endpoint", "spool", "timeout", "strict"}, check: needFileOrEndpoint, write: writeOTLP},
 		{name: "parquet", check: needFile, write: writeParquet},
+		{name: "compile-commands", check: needFile, write: writeCompileCommands},
 	}
 }
 

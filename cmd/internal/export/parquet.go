@@ -74,8 +74,13 @@ func rowsName(l *log, selection string) string {
 	return name
 }
 
-// writeRowsTo writes a file that appears when it is whole. It replaces another one, but no log.
+// writeRowsTo writes a file.
 func (j *job) writeRowsTo(path string, logs []*log) error {
+	return j.replaceFile(path, logs, func(f *os.File) error { return j.writeRows(f, path, logs) })
+}
+
+// replaceFile writes a file that appears when it is whole. It replaces another one, but no log.
+func (j *job) replaceFile(path string, logs []*log, write func(f *os.File) error) error {
 	if st, err := os.Stat(path); err == nil {
 		for _, l := range j.logs {
 			if in, err := l.File.Stat(); err == nil && st.Mode().IsRegular() && os.SameFile(st, in) {
@@ -86,7 +91,7 @@ func (j *job) writeRowsTo(path string, logs []*log) error {
 			return err
 		}
 	}
-	err := logfile.Replace(path, 0o666, func(f *os.File) error { return j.writeRows(f, path, logs) })
+	err := logfile.Replace(path, 0o666, write)
 	return cli.Failure(path, logfile.Bare(err))
 }
 

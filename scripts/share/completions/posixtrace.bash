@@ -338,7 +338,7 @@ _posixtrace_kind() {
 	ptrace-diff:-p | ptrace-diff:--pid | ptrace-diff:--pid=) echo 'pid' ;;
 	ptrace-diff:-T | ptrace-diff:--tid | ptrace-diff:--tid=) echo 'any' ;;
 	ptrace-diff:--color | ptrace-diff:--color=) echo 'words auto always never' ;;
-	ptrace-export:--to | ptrace-export:--to=) echo 'words ctf otlp parquet' ;;
+	ptrace-export:--to | ptrace-export:--to=) echo 'words ctf otlp parquet compile-commands' ;;
 	ptrace-export:-o | ptrace-export:--output | ptrace-export:--output=) echo 'file' ;;
 	ptrace-export:--endpoint | ptrace-export:--endpoint=) echo 'any' ;;
 	ptrace-export:--spool | ptrace-export:--spool=) echo 'any' ;;

@@ -442,7 +442,7 @@ complete -c ptrace-diff -s V -l version -d 'show the version and exit'
 complete -c ptrace-diff -F
 
 complete -c ptrace-export -e
-complete -c ptrace-export -l to -r -f -a 'ctf otlp parquet' -d 'write this format: ctf, otlp, parquet'
+complete -c ptrace-export -l to -r -f -a 'ctf otlp parquet compile-commands' -d 'write this format: ctf, otlp, parquet, compile-commands'
 complete -c ptrace-export -s o -l output -r -F -d 'write to DEST'
 complete -c ptrace-export -l endpoint -r -f -d 'otlp: send to a collector, http://HOST:4318'
 complete -c ptrace-export -l spool -r -f -d 'keep in DIR what could not be sent, and send it first'

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
@@ -28,7 +29,7 @@ func writeCommands(env *cli.Env, inputs []*input, opt *options) error {
 	l := &commandList{out: env.Stdout, json: opt.json(), ended: opt.json() || calls.given, selection: calls}
 	sources := map[*input]*commandSource{}
 	for i, in := range inputs {
-		sources[in] = &commandSource{list: l, log: i, several: len(inputs) > 1, processes: map[int]*executed{}}
+		sources[in] = &commandSource{list: l, log: i, several: len(inputs) > 1, processes: map[int]*executed{}, name: in.src.Name}
 	}
 	if err := walkEvents(w, sources); err != nil {
 		return err
@@ -60,6 +61,7 @@ type commandSource struct {
 	log       int
 	several   bool
 	processes map[int]*executed
+	name      func(posixtrace.EventID) string
 }
 
 // executed is what a process has executed, and the variables that it got.
@@ -67,6 +69,15 @@ type executed struct {
 	data      *posixtrace.ExecData // nil if nothing is known of that
 	start     int64
 	variables variables
+	steps     []step // of a script that it runs, the innermost last
+	origin    string // the place of the step of which it is a subshell, "" if it has executed a program
+	from      string // the place of the step that executed the program, "" if that is unknown
+}
+
+// step is a step of a script that has not ended.
+type step struct {
+	key   uint64
+	place string
 }
 
 const (
@@ -75,6 +86,11 @@ const (
 	// maxVariables and maxVariableBytes bound the variables of a process.
 	maxVariables     = 1 << 9
 	maxVariableBytes = 1 << 16
+	// stepBegin and stepEnd are the names of the events of ptrace-event --steps.
+	stepBegin = "step.begin"
+	stepEnd   = "step.end"
+	// maxSteps bounds the steps of a process that are open.
+	maxSteps = 64
 )
 
 // Add adds events.
@@ -84,7 +100,7 @@ func (s *commandSource) Add(recs []posixtrace.Record) {
 		case posixtrace.EventProcFork:
 			d, err := posixtrace.DecodeFork(rec.Data)
 			if p := s.processes[rec.PID]; err == nil && d.Kind != posixtrace.ForkThread && p != nil && s.processes[d.Child] == nil && len(s.processes) < maxExecuted {
-				s.processes[d.Child] = &executed{variables: p.variables}
+				s.processes[d.Child] = &executed{variables: p.variables, origin: p.place()}
 			}
 		case posixtrace.EventProcExec:
 			s.execute(rec)
@@ -99,8 +115,39 @@ func (s *commandSource) Add(recs []posixtrace.Record) {
 			default:
 				s.end(rec.PID, p, rec.UnixNano, "ended", &d)
 			}
+		default:
+			if rec.ID.User() {
+				s.step(rec)
+			}
 		}
 	}
+}
+
+// step notes the begin or the end of a step of a script.
+func (s *commandSource) step(rec *posixtrace.Record) {
+	name := s.name(rec.ID)
+	if name != stepBegin && name != stepEnd {
+		return
+	}
+	p := s.processes[rec.PID]
+	if other := s.processes[analysis.Recorder(rec)]; other != nil {
+		p = other
+	}
+	if p == nil {
+		return
+	}
+	p.steps = slices.DeleteFunc(p.steps, func(o step) bool { return o.key == rec.Span })
+	if place := analysis.PlaceOfStep(rec.Data); name == stepBegin && place != "" && len(p.steps) < maxSteps {
+		p.steps = append(p.steps, step{rec.Span, place})
+	}
+}
+
+// place returns the place of the step that a process is in, or of which it is a subshell.
+func (p *executed) place() string {
+	if n := len(p.steps); n > 0 {
+		return p.steps[n-1].place
+	}
+	return p.origin
 }
 
 func (s *commandSource) execute(rec *posixtrace.Record) {
@@ -117,7 +164,10 @@ func (s *commandSource) execute(rec *posixtrace.Record) {
 	} else {
 		s.end(rec.PID, p, rec.UnixNano, "replaced", nil)
 	}
-	p.data, p.start, p.variables = &d, rec.UnixNano, p.variables.changed(&d)
+	if place := p.place(); place != "" {
+		p.from = place
+	}
+	p.data, p.start, p.variables, p.origin, p.steps = &d, rec.UnixNano, p.variables.changed(&d), "", nil
 	if rec.Truncation != posixtrace.TruncationNone && len(d.Argv) > 0 {
 		p.data.Argv[len(d.Argv)-1] += "..."
 	}
@@ -172,6 +222,11 @@ func (s *commandSource) end(pid int, p *executed, at int64, state string, d *pos
 		if m.text != "" {
 			f.Add(m.key, m.text)
 		}
+	}
+	if i := strings.LastIndexByte(p.from, ':'); i > 0 {
+		line, _ := strconv.Atoi(p.from[i+1:])
+		f.Add("script", p.from[:i])
+		f.Add("line", line)
 	}
 	l.write(f.AppendJSON(nil))
 }

@@ -141,6 +141,9 @@ func (s *spans) rowOf(t *spanType, key uint64, data []byte) *Span {
 // isStep reports whether data is "FILE:LINE COMMAND".
 func isStep(data []byte) bool { return placeEnd(data) > 0 }
 
+// PlaceOfStep returns "FILE:LINE" of the data of the begin of a step, "" of other data.
+func PlaceOfStep(data []byte) string { return string(data[:placeEnd(data)]) }
+
 // placeOfStep returns "FILE:LINE" of a step.
 func placeOfStep(step string) string { return step[:placeEnd([]byte(step))] }
 

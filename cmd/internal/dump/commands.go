@@ -3,7 +3,6 @@ package dump
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +10,7 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/cli"
-	"github.com/posixtrace/posixtrace/cmd/internal/format/escape"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
-	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -51,7 +48,6 @@ type commandList struct {
 	json      bool
 	ended     bool // a line is written when the command has ended
 	selection callSelection
-	buf       []byte
 	err       error
 }
 
@@ -68,7 +64,7 @@ type commandSource struct {
 type executed struct {
 	data      *posixtrace.ExecData // nil if nothing is known of that
 	start     int64
-	variables variables
+	variables output.Variables
 	steps     []step // of a script that it runs, the innermost last
 	origin    string // the place of the step of which it is a subshell, "" if it has executed a program
 	from      string // the place of the step that executed the program, "" if that is unknown
@@ -83,9 +79,6 @@ type step struct {
 const (
 	// maxExecuted bounds the processes of a source that run at a time. Of others the end is not known.
 	maxExecuted = 1 << 16
-	// maxVariables and maxVariableBytes bound the variables of a process.
-	maxVariables     = 1 << 9
-	maxVariableBytes = 1 << 16
 	// stepBegin and stepEnd are the names of the events of ptrace-event --steps.
 	stepBegin = "step.begin"
 	stepEnd   = "step.end"
@@ -167,7 +160,7 @@ func (s *commandSource) execute(rec *posixtrace.Record) {
 	if place := p.place(); place != "" {
 		p.from = place
 	}
-	p.data, p.start, p.variables, p.origin, p.steps = &d, rec.UnixNano, p.variables.changed(&d), "", nil
+	p.data, p.start, p.variables, p.origin, p.steps = &d, rec.UnixNano, p.variables.Changed(&d), "", nil
 	if rec.Truncation != posixtrace.TruncationNone && len(d.Argv) > 0 {
 		p.data.Argv[len(d.Argv)-1] += "..."
 	}
@@ -240,166 +233,5 @@ func (l *commandList) write(b []byte) {
 	}
 }
 
-// variables are those that differ from the ones of the first program. They are shared, and do not change.
-type variables map[string]variable
-
-type variable struct {
-	value string
-	unset bool
-}
-
-// changed returns the variables of a program that was executed.
-func (v variables) changed(d *posixtrace.ExecData) variables {
-	if len(d.Environment)+len(d.Unset) == 0 {
-		return v
-	}
-	n := maps.Clone(v)
-	if n == nil {
-		n = variables{}
-	}
-	size := 0
-	for name, to := range n {
-		size += len(name) + len(to.value)
-	}
-	set := func(name string, to variable) {
-		if size += len(name) + len(to.value); len(n) < maxVariables && size <= maxVariableBytes {
-			n[name] = to
-		}
-	}
-	for _, name := range d.Unset {
-		if delete(n, name); isIdentifier(name) && !ofShell(name) {
-			set(name, variable{unset: true})
-		}
-	}
-	for _, text := range d.Environment {
-		name, value, known := strings.Cut(text, "=")
-		// A secret that was replaced is none that a command could be repeated with.
-		if delete(n, name); known && name != "" && !ofShell(name) && !strings.Contains(value, redact.Mark) {
-			set(name, variable{value: value})
-		}
-	}
-	return n
-}
-
-// ofShell reports whether shells set a variable themselves, or it is one of ours.
-func ofShell(name string) bool {
-	switch name {
-	case "PWD", "OLDPWD", "SHLVL", "_", "PTRACE_STREAM", "PTRACE_SPOOL":
-		return true
-	}
-	return false
-}
-
-func isIdentifier(name string) bool {
-	for i, c := range []byte(name) {
-		if (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
-
-// line returns the command as a line that can be pasted into a shell.
-func (p *executed) line() []byte {
-	var b []byte
-	d := p.data
-	if d.Dir != "" {
-		b = append(escape.AppendWord(append(b, "cd "...), d.Dir), " && "...)
-	}
-	b = p.variables.append(b)
-	program, args := programOf(d)
-	b = escape.AppendWord(b, program)
-	for _, a := range args {
-		b = escape.AppendWord(append(b, ' '), a)
-	}
-	for fd, text := range [...]string{d.Stdin, d.Stdout, d.Stderr} {
-		b = appendRedirection(b, fd, text)
-	}
-	return escape.AppendPasted(nil, b)
-}
-
-// append appends the variables before a command. A shell gives some names another meaning, as zsh path: env(1)
-// sets these.
-func (v variables) append(b []byte) []byte {
-	names := slices.Sorted(maps.Keys(v))
-	byEnv := slices.ContainsFunc(names, func(name string) bool { return v[name].unset || !assignable(name) })
-	if byEnv {
-		b = append(b, "env "...)
-		for _, name := range names {
-			if v[name].unset {
-				b = append(escape.AppendWord(append(b, "-u "...), name), ' ')
-			}
-		}
-	}
-	for _, name := range names {
-		switch to := v[name]; {
-		case to.unset:
-		case byEnv:
-			b = append(escape.AppendWord(b, name+"="+to.value), ' ')
-		default:
-			b = append(escape.AppendWord(append(append(b, name...), '='), to.value), ' ')
-		}
-	}
-	return b
-}
-
-// assignable reports whether each shell takes NAME=VALUE before a command for no more than a variable of it.
-func assignable(name string) bool {
-	if !isIdentifier(name) || strings.ToUpper(name) != name {
-		return false
-	}
-	switch name {
-	case "UID", "EUID", "GID", "EGID", "PPID", "USERNAME", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", "RANDOM", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME",
-		"SRANDOM", "LINENO", "IFS", "PATH", "MANPATH", "FPATH", "CDPATH", "MAILPATH", "FIGNORE", "WATCH", "PSVAR", "ZSH_EVAL_CONTEXT", "TTY", "TTYIDLE", "ERRNO", "ENV":
-		return false
-	}
-	return true
-}
-
-// programOf returns the word and the arguments that execute the same program. The word has a slash, so that it is
-// no function, builtin or reserved word, and not searched for. The kernel executes a script by its interpreter,
-// which is the first argument.
-func programOf(d *posixtrace.ExecData) (program string, args []string) {
-	program = d.Path
-	if len(d.Argv) > 0 {
-		first := d.Argv[0]
-		args = d.Argv[1:]
-		if strings.Contains(first, "/") && slices.Contains(args[:min(len(args), 2)], d.Path) {
-			program = first
-		}
-	}
-	if !strings.HasPrefix(program, "/") && !strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "../") {
-		program = "./" + program // so that x=y/z is no assignment, either
-	}
-	return program, args
-}
-
-// appendRedirection appends the redirection of a descriptor, if a shell can do it: what the kernel names has no
-// path if it is a pipe or a socket. A terminal is left out, too: the command is to use the one that it is pasted
-// into.
-func appendRedirection(b []byte, fd int, text string) []byte {
-	at := strings.IndexFunc(text, func(r rune) bool { return r != '<' && r != '>' })
-	if at <= 0 {
-		return b
-	}
-	operator, file := text[:at], text[at:]
-	switch {
-	case file[0] == '&':
-	case file[0] != '/', strings.HasSuffix(file, " (deleted)"), strings.HasPrefix(file, "/memfd:"), isTerminal(file):
-		return b
-	}
-	b = append(b, ' ')
-	if fd == 2 || (operator[0] == '<') != (fd == 0) {
-		b = strconv.AppendInt(b, int64(fd), 10)
-	}
-	b = append(b, operator...)
-	if file[0] == '&' {
-		return append(b, file...)
-	}
-	return escape.AppendWord(b, file)
-}
-
-func isTerminal(file string) bool {
-	dir, name := path.Split(file)
-	return dir == "/dev/pts/" || dir == "/dev/" && (strings.HasPrefix(name, "tty") || name == "console")
-}
+// line returns the command as a line to paste.
+func (p *executed) line() []byte { return output.AppendShellLine(nil, p.data, p.variables) }

@@ -84,7 +84,7 @@ func TestPastedCommands(t *testing.T) {
 			d.Environment = append(d.Environment, "path=x", "UID=0", "a b=c", "BASH_FUNC_x%%=() { :\n}")
 		}
 		p := executed{data: &d}
-		p.variables = p.variables.changed(&d)
+		p.variables = p.variables.Changed(&d)
 		line := p.line()
 		if bytes.ContainsFunc(line, func(r rune) bool { return !escape.Visible(r) }) || !utf8.Valid(line) {
 			t.Fatalf("%q: a terminal acts on it", line)

@@ -25,6 +25,7 @@ type Interval struct {
 
 	Name   string // of the program, the span or the system call; "" if it is unknown what a process runs
 	Data   []byte // of a command that of proc.exec, of a span the first MaxSpanData bytes of its begin's data; valid during the call
+	How    []byte // of a command that executed a program, sysevent.ExecHow of proc.exec; valid during the call
 	Forked bool   // the process forked and executed nothing: it runs the program of its parent
 
 	Failed         bool   // a command or a span that failed; a system call with an error
@@ -236,7 +237,7 @@ func (b *observer) execute(q *process, at int64) {
 func (b *observer) endProcess(q *process, at int64, state State, d *posixtrace.ExitData, c *Command) {
 	iv := &b.found
 	*iv = Interval{ID: q.home.id, Parent: q.home.outer, Kind: Process, Source: int(q.src.index), PID: int(uint32(q.key)), TID: int(uint32(q.key)),
-		Start: q.start, End: max(at, q.start), State: state, Data: q.args, Forked: !q.executed && q.program != nil}
+		Start: q.start, End: max(at, q.start), State: state, Data: q.args, How: q.how, Forked: !q.executed && q.program != nil}
 	if q.program != nil {
 		iv.Name = q.program.Name
 	}

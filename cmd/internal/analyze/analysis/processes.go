@@ -18,6 +18,7 @@ type process struct {
 
 	start   int64 // of the program, or of the process if it has executed none
 	args    []byte
+	how     []byte   // the directory and the standard descriptors, as in proc.exec
 	program *Program // nil if unknown
 
 	executed bool  // a program; otherwise it runs that of its parent
@@ -44,6 +45,8 @@ const (
 	// takes over from its parent.
 	maxArgs     = 1 << 12
 	maxForkArgs = 1 << 9
+	// maxHow bounds what is kept of the directory and the descriptors.
+	maxHow = 1 << 9
 )
 
 type processes struct {
@@ -92,7 +95,7 @@ func (p *processes) add(src *Source, pid int, at int64) *process {
 		q = new(process)
 	}
 	p.used++
-	*q = process{key: processKey(src, pid), src: src, nth: p.used, start: at, args: q.args[:0], older: p.newest}
+	*q = process{key: processKey(src, pid), src: src, nth: p.used, start: at, args: q.args[:0], how: q.how[:0], older: p.newest}
 	if q.older != nil {
 		q.older.newer = q
 	}
@@ -205,6 +208,11 @@ func (p *processes) exec(src *Source, rec *posixtrace.Record) {
 	}
 	args := sysevent.ExecHead(rec.Data)
 	q.args = append(q.args[:0], args[:min(len(args), maxArgs)]...)
+	if q.how = q.how[:0]; src.a.observer != nil {
+		if how := sysevent.ExecHow(rec.Data); len(how) <= maxHow {
+			q.how = append(q.how, how...)
+		}
+	}
 	q.program = p.programOf(q.args)
 	if parent := q.around(); parent != nil {
 		parent.noteStarted(q)

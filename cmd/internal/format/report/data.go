@@ -61,7 +61,7 @@ func (r *Run) appendLanes(b []byte) []byte {
 }
 
 func (r *Run) appendSpans(b []byte) []byte {
-	var start, dur, lane, depth, name, text, kind, flags, status, count column
+	var start, dur, lane, depth, name, text, kind, flags, status, count, paste column
 	at := uint64(0)
 	for i := range r.spans {
 		x := &r.spans[i]
@@ -76,10 +76,12 @@ func (r *Run) appendSpans(b []byte) []byte {
 		flags.add(uint64(x.flags &^ forked))
 		status.add(statusNumber(x))
 		count.add(uint64(x.count))
+		paste.add(uint64(x.how))
 	}
 	return append(beginColumns(b, "spans", len(r.spans),
 		named{"start", &start}, named{"dur", &dur}, named{"lane", &lane}, named{"depth", &depth}, named{"name", &name},
-		named{"text", &text}, named{"kind", &kind}, named{"flags", &flags}, named{"status", &status}, named{"count", &count}), '}')
+		named{"text", &text}, named{"kind", &kind}, named{"flags", &flags}, named{"status", &status}, named{"count", &count},
+		named{"paste", &paste}), '}')
 }
 
 // statusNumber returns the status of a span plus 1, 0 if it has none.

@@ -202,6 +202,33 @@ func TestRun(t *testing.T) {
 
 // A failure that did not make the run fail is no failure of the picture: a grep in a build that succeeds,
 // and one before the failure that the run passed on.
+// The line that repeats a command has its directory and redirections, and nothing that a terminal acts on. A command
+// whose directory is unknown, or whose arguments are not whole, has none.
+func TestPaste(t *testing.T) {
+	w := newRun()
+	exec := func(at int64, pid int, d *posixtrace.ExecData) {
+		w.fork(at, 10, pid)
+		w.event(at, posixtrace.EventProcExec, pid, pid, d.Append(nil))
+		w.exit(at+1, pid, 0)
+	}
+	w.exec(0, 10, "/bin/make")
+	exec(1, 11, &posixtrace.ExecData{Path: "/bin/cc", Argv: []string{"cc", "-Dx=a b"}, Dir: "/a b", Stdout: ">>/tmp/log", Stderr: ">&1", Unset: []string{"X"}, Environment: []string{"Y=1"}})
+	exec(2, 12, &posixtrace.ExecData{Path: "/bin/ls", Argv: []string{"ls", "a\x1b[2J\n"}, Dir: "/"})
+	exec(3, 13, &posixtrace.ExecData{Path: "/bin/as", Argv: []string{"as", strings.Repeat("x", 5000)}, Dir: "/"})
+	w.exit(10, 10, 0)
+	_, r := w.page(t, Facts{})
+	var got []string
+	for _, n := range r.Spans["paste"] {
+		if n != 0 {
+			got = append(got, r.Strings[n])
+		}
+	}
+	want := []string{`cd '/a b' && /bin/cc '-Dx=a b' >>/tmp/log 2>&1`, `eval "$(printf 'cd / && /bin/ls \047a\033\1332J\012\047')"`}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestToleratedFailures(t *testing.T) {
 	for _, status := range []int{0, 2} {
 		w := newRun()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/posixtrace/posixtrace/cmd/internal/analyze/analysis"
 	"github.com/posixtrace/posixtrace/cmd/internal/format/catalog"
+	"github.com/posixtrace/posixtrace/cmd/internal/format/output"
+	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // A Run is what a page shows of one log, or of several that are one run. The members that a caller
@@ -244,6 +246,9 @@ func (r *Run) name(s *spans, room int) {
 			}
 		}
 		x.name = r.strings.addName(label)
+		if x.how != 0 {
+			x.how = r.paste(data, s.hows.list[x.how], room)
+		}
 		if x.kind == analysis.Process {
 			x.data = r.strings.addName(text)
 		} else {
@@ -255,6 +260,18 @@ func (r *Run) name(s *spans, room int) {
 			n.name = "process " + itoa(n.pid)
 		}
 	}
+}
+
+// paste returns the number of the line that repeats a command, 0 if there is none.
+func (r *Run) paste(data, how string, room int) int32 {
+	if d, err := posixtrace.DecodeExec([]byte(data)); err != nil || d.Incomplete || r.strings.size >= room/2 {
+		return 0 // what follows would be arguments, or there is no room
+	}
+	d, err := posixtrace.DecodeExec([]byte(data + how))
+	if err != nil || d.Dir == "" {
+		return 0
+	}
+	return r.strings.addName(string(output.AppendShellLine(nil, &d, nil)))
 }
 
 // command returns the label of a command and all its arguments.

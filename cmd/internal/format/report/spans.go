@@ -18,6 +18,7 @@ type span struct {
 	source     int32
 	name       int32 // a number of spans.names
 	data       int32 // a number of spans.data
+	how        int32 // a number of spans.hows
 	count      uint32
 	status     int32
 	kind       analysis.Kind
@@ -47,7 +48,8 @@ type spans struct {
 	list  []span
 	names *texts
 	data  *texts
-	near  int64 // intervals shorter than this become one with those that start about when they do
+	hows  *texts // directories and descriptors of commands
+	near  int64  // intervals shorter than this become one with those that start about when they do
 
 	forgetful int64 // intervals shorter than this have lost their data
 	dropped   uint64
@@ -63,9 +65,14 @@ const (
 	maxData  = 1 << 10
 	maxCall  = 1 << 8
 	mostData = 16 << 20
+	// mostHows bounds the directories and descriptors.
+	mostHows = 4 << 20
 )
 
-func (s *spans) init() { s.most, s.names, s.data = mostSpans, newTexts(), newTexts() }
+func (s *spans) init() {
+	s.most, s.names, s.data = mostSpans, newTexts(), newTexts()
+	s.hows = newTexts()
+}
 
 // add adds an interval.
 func (s *spans) add(x *analysis.Interval) {
@@ -92,6 +99,9 @@ func (s *spans) add(x *analysis.Interval) {
 	}
 	if x.Forked {
 		n.flags |= forked
+	}
+	if len(x.How) > 0 && s.hows.size < mostHows {
+		n.how = s.hows.add(x.How)
 	}
 	data, most := x.Data, maxData
 	if x.Kind == analysis.CallKind {
@@ -226,6 +236,9 @@ func (s *span) take(x *span) {
 	}
 	if s.data != x.data {
 		s.data = 0
+	}
+	if s.how != x.how {
+		s.how = 0
 	}
 }
 

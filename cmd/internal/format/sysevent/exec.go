@@ -24,6 +24,20 @@ func ExecHead(data []byte) []byte {
 	return data
 }
 
+// ExecHow returns the part of the data of EventProcExec behind the arguments with the directory and the standard
+// descriptors, without the environment. Behind ExecHead it is such data.
+func ExecHow(data []byte) []byte {
+	_, more, _ := Exec(data)
+	for n := 0; n < len(more); {
+		i := bytes.IndexByte(more[n:], 0)
+		if i < 0 || bytes.IndexByte([]byte("ue"), more[n]) >= 0 {
+			return more[:n]
+		}
+		n += i + 1
+	}
+	return more
+}
+
 // ExecPath returns the path in the data of EventProcExec.
 func ExecPath(data []byte) []byte {
 	path, _, _ := bytes.Cut(data[min(execHeader, len(data)):], []byte{0})

@@ -46,8 +46,8 @@ export class Trace {
 		return this.lanes.push({ name: this.string(name), parent: parent + 1, pid, tid, kind }) - 1;
 	}
 
-	span(lane, start, dur, name, { depth = 0, text = "", kind = 0, flags = 0, status = 0, count = 1 } = {}) {
-		const s = { lane, start, dur, name: this.string(name), depth, text: this.string(text), kind, flags, status, count };
+	span(lane, start, dur, name, { depth = 0, text = "", kind = 0, flags = 0, status = 0, count = 1, paste = "" } = {}) {
+		const s = { lane, start, dur, name: this.string(name), depth, text: this.string(text), kind, flags, status, count, paste: this.string(paste) };
 		this.spans.push(s);
 		return s;
 	}
@@ -79,7 +79,7 @@ export class Trace {
 		return {
 			name: this.name, label: this.label, start: "1763000000123456789", length: this.length, strings: this.strings,
 			lanes: columns(this.lanes, ["name", "parent", "pid", "tid", "kind"]),
-			spans: columns(this.spans, ["start", "dur", "lane", "depth", "name", "text", "kind", "flags", "status", "count"], "start"),
+			spans: columns(this.spans, ["start", "dur", "lane", "depth", "name", "text", "kind", "flags", "status", "count", "paste"], "start"),
 			marks: columns(this.marks, ["time", "lane", "type", "text", "count"], "time"),
 			lines: { ...columns(this.lines, ["time", "stream", "lane"], "time"), text: this.lines.map(l => l.text).join("\n"), gap: -1, end: this.end ?? -1 },
 			missing: this.missing, curves: this.curves || { n: 0, time: "", running: "", events: "" },

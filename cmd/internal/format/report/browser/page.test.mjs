@@ -57,6 +57,23 @@ test("draws every span of the log, in its place and colour", async () => {
 	}
 });
 
+test("a button copies a command", async () => {
+	const t = new Trace("x", 1e9), lane = t.lane("sh"), line = "cd '/a b' && /bin/cc -c a.c >>/tmp/log 2>&1";
+	t.span(lane, 0, 1e9, "sh");
+	t.span(lane, 1e8, 5e8, "cc a.c", { depth: 1, paste: line });
+	const p = await open(browser, write(page(skeleton(), "x", [t], parts([t]))));
+	await p.evaluate(() => { window.copied = []; navigator.clipboard.writeText = async text => void window.copied.push(text); });
+	for (const [index, buttons] of [[0, 0], [1, 1]]) {
+		await p.evaluate(index => report.selection.choose(report.timelines[0], { kind: "span", index }), index);
+		assert.equal(await p.getByRole("button", { name: "Copy command" }).count(), buttons);
+	}
+	await p.getByRole("button", { name: "Copy command" }).click();
+	await p.getByRole("button", { name: "Copied" }).waitFor();
+	assert.deepEqual(await p.evaluate("window.copied"), [line]);
+	assert.deepEqual(p.list, []);
+	await p.context().close();
+});
+
 test("a click shows all members", async () => {
 	const p = await open(browser, file), at = await place(p, named("cc1 number.c"));
 	await p.mouse.click(at.x, at.y);

@@ -52,6 +52,7 @@ function decodeRun(json, index) {
 			dur: decodeColumn(json.spans.dur, json.spans.n, Float64Array, Infinity, "spans.dur"),
 			lane: int("spans", "lane", lanes), depth: int("spans", "depth", 65536), name: int("spans", "name", S), text: int("spans", "text", S),
 			kind: int("spans", "kind", 256), flags: int("spans", "flags", 256), status: int("spans", "status", 2 ** 31), count: int("spans", "count", 2 ** 31),
+			paste: int("spans", "paste", S),
 		},
 		marks: {
 			n: json.marks.n, time: decodeTimes(json.marks.time, json.marks.n, "marks.time"), lane: int("marks", "lane", lanes + 1),

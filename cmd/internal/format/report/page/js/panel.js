@@ -37,6 +37,8 @@ function tools(report, timeline, { kind, index }) {
 	const { run } = timeline, box = element("div", { class: "tools" }), { selection } = report;
 	if (kind === "span") {
 		box.append(button("Zoom to it", () => selection.zoom()));
+		const line = run.strings[run.spans.paste[index]];
+		if (line) box.append(copyButton(line));
 		const outer = around(run, index);
 		if (outer >= 0) box.append(button("Around it", () => selection.step("around"), { title: excerpt(run.strings[run.spans.name[outer]], 100) }));
 		const lane = run.spans.lane[index];
@@ -48,6 +50,24 @@ function tools(report, timeline, { kind, index }) {
 			report.output.choose(run, line, true);
 		}));
 	}
+	return box;
+}
+
+// copyButton copies a line that repeats a command in a shell. A page that a browser has opened from a file may
+// have no clipboard of its own.
+function copyButton(line) {
+	const box = button("Copy command", async () => {
+		try {
+			await navigator.clipboard.writeText(line);
+		} catch (e) {
+			const field = element("textarea", { text: line });
+			document.body.append(field);
+			field.select();
+			document.execCommand("copy");
+			field.remove();
+		}
+		box.textContent = "Copied";
+	}, { title: excerpt(line, 300) });
 	return box;
 }
 

@@ -230,12 +230,12 @@ _posixtrace_offset() {
 # The options of a command.
 _posixtrace_options() {
 	case $1 in
-	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --hang= --sample --sample= --foreground --drain= --live --live= --summary --why --report= --undeclared= --strict --color= -h --help -V --version' ;;
-	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds --stack -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
+	ptrace-run) echo '-o --log= --no-clobber --sync -n --name= -c --capture --capture= --pty= -e --events= -y --decode-fds --stack --environment -p --pid= --make -i --inherit= -x --exclude= --stopped --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --dump= -N --last= -t --timeout= -k --kill-after= -s --signal= --hang= --sample --sample= --foreground --drain= --live --live= --summary --why --report= --undeclared= --strict --color= -h --help -V --version' ;;
+	ptrace-create) echo '-p --pid= -e --events= -y --decode-fds --stack --environment -o --log= --no-clobber --sync -i --inherit= -x --exclude= -s --start --redact= --redact-file= --stream-size= --max-data-size= --stream-full-policy= --log-size= --log-full-policy= --export --foreground --color= -h --help -V --version' ;;
 	ptrace-ctl) echo '-S --stream= -w --wait --sync -f --force -j --json -p --pid= --stack --reset -q --quiet --stale --color= -h --help -V --version' ;;
 	ptrace-filter) echo '-S --stream= -l --list -x --add= -d --sub= -s --set= --only= -r --reset -n --dry-run -i --input= -o --output= --color= -h --help -V --version' ;;
 	ptrace-event) echo '-S --stream= -p --pid= -B --begin -E --end -r --run --stdin --lines --lines= --batch --require --shell --shell= --steps --color= -h --help -V --version' ;;
-	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --slower-than= --path= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek --strict -s --summary --markdown --sort= --top= --why --why= --html --tree --timeline --folded --junit --files --files= --dot --history= --unused --races --undeclared= -a --attributes --status --types --check --redact= --redact-file= --color= -h --help -V --version' ;;
+	ptrace-dump) echo '-S --stream= -j --json --csv --table --chrome --format= --golden --strace --annotate= --string-size= --mask= --replay= --symbols --stack --time= -e --events= -x --exclude= -p --pid= -T --tid= --failed --path= --slower-than= --since= --until= --head= -N --last= -f --follow --timeout= -w --wait-for= --cursor= --rewind --peek --strict -s --summary --markdown --sort= --top= --why --why= --html --commands --tree --timeline --folded --junit --files --files= --dot --history= --unused --races --undeclared= -a --attributes --status --types --check --redact= --redact-file= --color= -h --help -V --version' ;;
 	ptrace-diff) echo '--old= --new= --threshold= --golden --top= -e --events= -x --exclude= -p --pid= -T --tid= -j --json --table --markdown --html --color= -h --help -V --version' ;;
 	ptrace-export) echo '--to= -o --output= --endpoint= --spool= --timeout= --strict -e --events= -x --exclude= -p --pid= -T --tid= --since= --until= --redact= --redact-file= --color= -h --help -V --version' ;;
 	esac
@@ -311,8 +311,8 @@ _posixtrace_kind() {
 	ptrace-dump:-x | ptrace-dump:--exclude | ptrace-dump:--exclude=) echo 'events' ;;
 	ptrace-dump:-p | ptrace-dump:--pid | ptrace-dump:--pid=) echo 'pid' ;;
 	ptrace-dump:-T | ptrace-dump:--tid | ptrace-dump:--tid=) echo 'any' ;;
-	ptrace-dump:--slower-than | ptrace-dump:--slower-than=) echo 'any' ;;
 	ptrace-dump:--path | ptrace-dump:--path=) echo 'file' ;;
+	ptrace-dump:--slower-than | ptrace-dump:--slower-than=) echo 'any' ;;
 	ptrace-dump:--since | ptrace-dump:--since=) echo 'any' ;;
 	ptrace-dump:--until | ptrace-dump:--until=) echo 'any' ;;
 	ptrace-dump:--head | ptrace-dump:--head=) echo 'any' ;;

@@ -202,8 +202,8 @@ function __posixtrace_takes
         ptrace-dump:--exclude ptrace-dump:-x \
         ptrace-dump:--pid ptrace-dump:-p \
         ptrace-dump:--tid ptrace-dump:-T \
-        ptrace-dump:--slower-than \
         ptrace-dump:--path \
+        ptrace-dump:--slower-than \
         ptrace-dump:--since \
         ptrace-dump:--until \
         ptrace-dump:--head \
@@ -252,7 +252,8 @@ complete -c ptrace-run -n __posixtrace_before_operand -s c -l capture -f -a 'out
 complete -c ptrace-run -n __posixtrace_before_operand -l pty -r -f -a 'auto yes no' -d 'capture through a pseudo-terminal (auto)'
 complete -c ptrace-run -n __posixtrace_before_operand -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'record command (default), none, or by ptrace(2): proc, signal, files, syscall, %file ...'
 complete -c ptrace-run -n __posixtrace_before_operand -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
-complete -c ptrace-run -n __posixtrace_before_operand -l stack -d 'record the stack of each call, and of a hang'
+complete -c ptrace-run -n __posixtrace_before_operand -l stack -d 'record call stacks; values of the environment'
+complete -c ptrace-run -n __posixtrace_before_operand -l environment -d '-e proc: record the values of changed variables'
 complete -c ptrace-run -n __posixtrace_before_operand -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'attach to PID until INT; needs -e or --sample'
 complete -c ptrace-run -n __posixtrace_before_operand -l make -d 'record a span for each line of a recipe of make'
 complete -c ptrace-run -n __posixtrace_before_operand -s i -l inherit -r -f -a 'yes no' -d 'trace the command\'s children too (yes)'
@@ -289,7 +290,7 @@ complete -c ptrace-create -e
 complete -c ptrace-create -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'trace this process (default: the calling script)'
 complete -c ptrace-create -s e -l events -r -f -a '(__fish_complete_list , __posixtrace_sources)' -d 'also record, by ptrace(2): proc, signal, files, syscall, syscall.NAME, %file ...'
 complete -c ptrace-create -s y -l decode-fds -d '--events: record paths and sockets of descriptors'
-complete -c ptrace-create -l stack -d '--events: record the call stack of each system call'
+complete -c ptrace-create -l stack -d '-e: record call stacks; values of the environment'
 complete -c ptrace-create -l environment -d '-e proc: record the values of changed variables'
 complete -c ptrace-create -s o -l log -r -F -d 'record to LOG, replacing an existing regular file'
 complete -c ptrace-create -l no-clobber -d 'keep an existing file; sync the log at each flush'
@@ -381,9 +382,9 @@ complete -c ptrace-dump -s e -l events -r -f -a '(__fish_complete_list , __posix
 complete -c ptrace-dump -s x -l exclude -r -f -a '(__fish_complete_list , __posixtrace_sets)' -d 'do not show these events'
 complete -c ptrace-dump -s p -l pid -r -f -a '(__fish_complete_pids)' -d 'show only events of this process'
 complete -c ptrace-dump -s T -l tid -r -f -d 'show only events of this thread'
-complete -c ptrace-dump -l failed -d 'show only calls, commands and spans that failed'
-complete -c ptrace-dump -l slower-than -r -f -d 'show only calls, commands, spans that took longer'
+complete -c ptrace-dump -l failed -d 'show only what failed; calls on PATH, or a glob'
 complete -c ptrace-dump -l path -r -F -d 'show only system calls on PATH, or a glob'
+complete -c ptrace-dump -l slower-than -r -f -d 'show only calls, commands, spans that took longer'
 complete -c ptrace-dump -l since -r -f -d 'show events from, before: RFC 3339, HH:MM:SS, -30s'
 complete -c ptrace-dump -l until -r -f -d 'show events before this time'
 complete -c ptrace-dump -l head -r -f -d 'show only the first, or the last, N events'
@@ -399,8 +400,9 @@ complete -c ptrace-dump -s s -l summary -d 'show where the time went, as markdow
 complete -c ptrace-dump -l markdown -d 'write the summary as markdown'
 complete -c ptrace-dump -l sort -r -f -a 'name time count failed wall self cpu memory p50 p95 max mean total pause bytes' -d '--summary: sort by this column'
 complete -c ptrace-dump -l top -r -f -d 'show N rows of each table or view, 0 for all'
-complete -c ptrace-dump -l why -f -d 'say why it failed, in LINES (25); write a page'
-complete -c ptrace-dump -l html -d 'write a page: timeline, output, tables'
+complete -c ptrace-dump -l why -f -d 'say why it failed, in LINES (25)'
+complete -c ptrace-dump -l html -d 'write a page; each command as a line for a shell'
+complete -c ptrace-dump -l commands -d 'write each command as a line for a shell'
 complete -c ptrace-dump -l tree -d 'show processes and spans as a tree, as lanes'
 complete -c ptrace-dump -l timeline -d 'show processes and spans as lanes'
 complete -c ptrace-dump -l folded -d 'write folded stacks for flame graphs, JUnit XML'

@@ -61,7 +61,6 @@ type file struct {
 
 	device, inode uint64
 	directory     bool
-	unnamed       bool
 }
 
 // access is what a process did with a file.

@@ -59,7 +59,6 @@ func (f *Files) WriteHistory(w io.Writer, o *Options) (bool, error) {
 	for _, a := range list {
 		several = several || a.name != list[0].name || a.other != none
 	}
-	before := int32(none)
 	for i, a := range list {
 		if s.JSON {
 			s.event(a)
@@ -74,9 +73,8 @@ func (f *Files) WriteHistory(w io.Writer, o *Options) (bool, error) {
 		}
 		s.line(text)
 		if i == len(list)-1 || list[i+1].command != a.command || a.command == none {
-			before = a.command
-			s.line(strings.Repeat(" ", 23), s.command(before))
-			if from := s.from(before); from != "" {
+			s.line(strings.Repeat(" ", 23), s.command(a.command))
+			if from := s.from(a.command); from != "" {
 				s.line(strings.Repeat(" ", 23), "started by ", from)
 			}
 		}

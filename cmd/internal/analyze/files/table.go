@@ -15,10 +15,10 @@ import (
 
 // directory has what was done with the files of a directory, without those of the directories in it.
 type directory struct {
-	path                              string
-	files, written, read, unused, out int
-	bytes                             int64
-	missing                           int64
+	path                      string
+	files, written, read, out int
+	bytes                     int64
+	missing                   int64
 }
 
 const pipedDirectories = 20

@@ -142,6 +142,9 @@ func programOf(d *posixtrace.ExecData) (program string, args []string) {
 	if len(d.Argv) > 0 {
 		first := d.Argv[0]
 		args = d.Argv[1:]
+		if d.Path == "" { // the kernel hides it
+			return first, args
+		}
 		if strings.Contains(first, "/") && slices.Contains(args[:min(len(args), 2)], d.Path) {
 			program = first
 		}

@@ -21,13 +21,19 @@ func procFile(tid int, name string) string { return "/proc/" + strconv.Itoa(tid)
 
 func procFD(tid, fd int) string { return "/proc/" + strconv.Itoa(tid) + "/fd/" + strconv.Itoa(fd) }
 
-// readLink returns the text of a link, "" if it cannot be read.
-func (t *tracer) readLink(name string) string {
+// linkText returns the text of a link.
+func (t *tracer) linkText(name string) (string, error) {
 	n, err := unix.Readlink(name, t.link[:])
 	if err != nil {
-		return ""
+		return "", err
 	}
-	return string(t.link[:n])
+	return string(t.link[:n]), nil
+}
+
+// readLink returns the text of a link, "" if it cannot be read.
+func (t *tracer) readLink(name string) string {
+	text, _ := t.linkText(name)
+	return text
 }
 
 // linkOf returns the path of a descriptor of a thread, or of its directory; "" if it is unknown.

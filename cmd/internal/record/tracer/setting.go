@@ -43,11 +43,18 @@ func (t *tracer) describe(k *task, d *posixtrace.ExecData, env span, command boo
 		before = nil
 	}
 	now := setting{}
-	d.Dir = t.linkOf(k.tid, unix.AT_FDCWD)
-	for fd := range now.files {
-		now.files[fd] = t.linkOf(k.tid, fd)
+	var err error
+	if d.Dir, err = t.linkText(procFile(k.tid, "cwd")); err != nil {
+		d.Incomplete = true
 	}
-	t.redirections(k.tid, d, before, &now)
+	if t.readFiles(k.tid, &now) {
+		t.redirections(k.tid, d, before, &now)
+	} else {
+		d.Incomplete = true
+		if before != nil {
+			now.files = before.files
+		}
+	}
 	environ, whole := t.environment(k.tid, env)
 	same := before != nil && before.known && whole && before.environ == string(environ)
 	if same && before.files == now.files {
@@ -61,7 +68,7 @@ func (t *tracer) describe(k *task, d *posixtrace.ExecData, env span, command boo
 		if before != nil && before.known {
 			t.differences(d, before, now.environ)
 		}
-		d.Incomplete = !command && (before == nil || !before.known)
+		d.Incomplete = d.Incomplete || !command && (before == nil || !before.known)
 	default:
 		d.Incomplete = true
 	}
@@ -72,6 +79,18 @@ func (t *tracer) describe(k *task, d *posixtrace.ExecData, env span, command boo
 }
 
 var nul = []byte{0}
+
+// readFiles reads what the standard descriptors of a process refer to. It reports false if the kernel refuses that,
+// as for a program that the user may execute and not read.
+func (t *tracer) readFiles(tid int, s *setting) bool {
+	for fd := range s.files {
+		var err error
+		if s.files[fd], err = t.linkText(procFD(tid, fd)); err != nil && err != unix.ENOENT {
+			return false
+		}
+	}
+	return true
+}
 
 // redirections adds what the standard descriptors refer to, where that differs from before.
 func (t *tracer) redirections(tid int, d *posixtrace.ExecData, before, now *setting) {
@@ -219,9 +238,7 @@ func (t *tracer) findSetting(k *task) {
 		return
 	}
 	s := &setting{tasks: 1}
-	for fd := range s.files {
-		s.files[fd] = t.linkOf(k.tid, fd)
-	}
+	t.readFiles(k.tid, s)
 	environ, whole := t.environment(k.tid, span{})
 	if whole && bytes.Count(environ, nul) <= maxVariables && t.settings+len(environ) <= maxSettings {
 		s.known, s.environ = true, string(environ)

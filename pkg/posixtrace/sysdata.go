@@ -57,7 +57,7 @@ type ExecData struct {
 	Dir string // the working directory, "" if it is unknown
 
 	// Stdin, Stdout and Stderr are "" if the descriptor refers to the same as in the program that executed
-	// this one. Otherwise they are what a shell writes behind the number of the descriptor: an operator and
+	// this one, or if that was not asked for. Otherwise they are what a shell writes behind the number of the descriptor: an operator and
 	// what the kernel calls the file, such as "</etc/passwd", ">>/tmp/log", "<>/dev/tty" and ">pipe:[4711]",
 	// or ">&1" for the file of another descriptor, or "<&-" if it is closed.
 	Stdin, Stdout, Stderr string

@@ -29,7 +29,7 @@ func TestHiddenProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"PTRACE_DIR=" + dir}
-	if out, status := userRun(t, user, env, "ptrace-run", "-e", "proc", "-o", log, "sh", "-c", hidden+" >/dev/null; env A=1 "+hidden+"; :"); status != 0 {
+	if out, status := userRun(t, user, env, "ptrace-run", "-y", "-e", "proc", "-o", log, "sh", "-c", hidden+" >/dev/null; env A=1 "+hidden+"; :"); status != 0 {
 		t.Fatalf("status %d: %s", status, out)
 	}
 	out, status := userRun(t, user, env, "ptrace-dump", "-j", "-e", "proc.exec", log)

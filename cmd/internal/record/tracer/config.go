@@ -10,7 +10,7 @@ type Want struct {
 	Calls  []int // these system calls, by number
 	Files  bool  // file.access
 	Make   bool  // a span for each line of a recipe of make
-	Paths  bool  // with system calls: what their descriptors refer to
+	Paths  bool  // what the descriptors of system calls refer to, and the standard ones of programs
 	Stack  bool  // with system calls: the stacks of calls that lead to them
 
 	Environment bool // with proc.exec: the values of variables that differ from those of the parent

@@ -47,9 +47,11 @@ func (t *tracer) describe(k *task, d *posixtrace.ExecData, env span, command boo
 	if d.Dir, err = t.linkText(procFile(k.tid, "cwd")); err != nil {
 		d.Incomplete = true
 	}
-	if t.readFiles(k.tid, &now) {
+	switch {
+	case !t.cfg.Want.Paths: // three links in /proc take longer than all else here
+	case t.readFiles(k.tid, &now):
 		t.redirections(k.tid, d, before, &now)
-	} else {
+	default:
 		d.Incomplete = true
 		if before != nil {
 			now.files = before.files
@@ -238,7 +240,9 @@ func (t *tracer) findSetting(k *task) {
 		return
 	}
 	s := &setting{tasks: 1}
-	t.readFiles(k.tid, s)
+	if t.cfg.Want.Paths {
+		t.readFiles(k.tid, s)
+	}
 	environ, whole := t.environment(k.tid, span{})
 	if whole && bytes.Count(environ, nul) <= maxVariables && t.settings+len(environ) <= maxSettings {
 		s.known, s.environ = true, string(environ)

@@ -1,7 +1,7 @@
 //go:build linux
 
 // Package procfs reads /proc: the script that a command acts for, parents, process groups and start
-// times; how long threads waited for a processor; what the machine did meanwhile.
+// times, mounts; how long threads waited for a processor; what the machine did meanwhile.
 package procfs
 
 import (

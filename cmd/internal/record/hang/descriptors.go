@@ -19,9 +19,11 @@ type descriptor struct{ pid, fd int }
 func (d descriptor) path() string { return procfs.File(d.pid, "fd/") + strconv.Itoa(d.fd) }
 
 // link returns what a descriptor refers to, as /proc shows it; "" if that cannot be read.
-func (d descriptor) link() string {
+func (d descriptor) link() string { return readlink(d.path()) }
+
+func readlink(path string) string {
 	var b [unix.PathMax]byte
-	n, err := unix.Readlink(d.path(), b[:])
+	n, err := unix.Readlink(path, b[:])
 	if err != nil {
 		return ""
 	}
@@ -41,6 +43,14 @@ func (d descriptor) mode() uint32 {
 		return 0
 	}
 	return st.Mode & (forReading | forWriting)
+}
+
+// file returns the type and the identity of the file that the descriptor refers to, as the kernel has them: the
+// file system is not asked, since it may be what the process waits for, and may never answer.
+func (d descriptor) file() (st unix.Statx_t, ok bool) {
+	const want = unix.STATX_TYPE | unix.STATX_INO
+	err := unix.Statx(unix.AT_FDCWD, d.path(), unix.AT_STATX_DONT_SYNC|unix.AT_NO_AUTOMOUNT, want, &st)
+	return st, err == nil && st.Mask&want == want
 }
 
 // opened reports whether the descriptor is open for reading or for writing.
@@ -109,6 +119,8 @@ type end struct {
 	known  bool      // text says it all: there are no holders
 	of     []end     // any of these, if it is more than one
 	count  int       // of the descriptors that of has
+	or     string    // what else ends the wait
+	child  *thread   // whose end does
 }
 
 // add adds threads that can end the wait, each once.
@@ -189,20 +201,22 @@ func (t *thread) endOf(fd int, mode uint32) (e end) {
 		return end{text: "a signal", unseen: true, known: true}
 	case strings.Contains(link, "inotify"), strings.Contains(link, "fanotify"):
 		return end{text: "a change of files", unseen: true, known: true}
+	case link == "/dev/fuse":
+		return end{text: "a request to the file system that it serves", unseen: true, known: true}
 	case link == "anon_inode:[eventpoll]":
 		return t.several(epollSet(d))
 	}
-	var st unix.Stat_t
-	if unix.Stat(d.path(), &st) != nil {
+	st, ok := d.file()
+	if !ok {
 		return end{unseen: true}
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFIFO:
 		return t.pipe(d, link, mode)
 	case unix.S_IFCHR:
-		return t.terminal(d, link, uint64(st.Rdev))
+		return t.terminal(d, link, unix.Mkdev(st.Rdev_major, st.Rdev_minor))
 	}
-	return end{unseen: true}
+	return t.byFunction()
 }
 
 // pipe finds the other end of a pipe or FIFO. A poll may name modes for which the descriptor is not open, or

@@ -37,7 +37,11 @@ func (t *thread) byFunction() end {
 	case strings.HasPrefix(function, "request_wait_answer"), strings.HasPrefix(function, "fuse_"):
 		return end{text: "an answer of a file system in user space (FUSE)", unseen: true, known: true}
 	case t.State == 'D' && t.Wait != "":
-		return end{text: "the kernel, in " + t.Wait, unseen: true, known: true}
+		e := end{text: "the kernel, in " + t.Wait, unseen: true, known: true}
+		if m, ok := t.mounted(); ok {
+			e.text += ", for " + m.String()
+		}
+		return e
 	}
 	return end{unseen: true}
 }
@@ -122,17 +126,17 @@ func (t *thread) family(text string) end {
 type file struct {
 	descriptor
 	link string
-	stat unix.Stat_t
+	stat unix.Statx_t
 }
 
 // is reports whether the file is of a type, such as S_IFIFO.
-func (f file) is(kind uint32) bool { return f.stat.Mode&unix.S_IFMT == kind }
+func (f file) is(kind uint32) bool { return uint32(f.stat.Mode)&unix.S_IFMT == kind }
 
 // device reports whether reading the file may wait as for a terminal: it is no device of memory, such as
 // /dev/null.
 func (f file) device() bool {
 	const memory = 1
-	return f.is(unix.S_IFCHR) && unix.Major(uint64(f.stat.Rdev)) != memory
+	return f.is(unix.S_IFCHR) && f.stat.Rdev_major != memory
 }
 
 func (f file) inode() int { return int(f.stat.Ino) }
@@ -152,7 +156,7 @@ func (t *thread) tcp(f file) tcpSocket { return t.w.tcpTable(t.PID).sockets[f.in
 func (t *thread) files(want func(f file) bool) (list []file) {
 	if t.p.files == nil {
 		t.p.files = []file{}
-		stats, seen := map[string]unix.Stat_t{}, map[string]bool{} // by link
+		stats, seen := map[string]unix.Statx_t{}, map[string]bool{} // by link
 		t.w.hide("descriptors", numbers(procfs.File(t.PID, "fd"), func(n int) {
 			if t.w.over() {
 				return
@@ -161,7 +165,7 @@ func (t *thread) files(want func(f file) bool) (list []file) {
 			f.link = f.descriptor.link()
 			key, known := f.link, false
 			if f.stat, known = stats[f.link]; !known && f.link != "" {
-				unix.Stat(f.path(), &f.stat)
+				f.stat, _ = f.file()
 				stats[f.link] = f.stat
 			}
 			switch {
@@ -205,7 +209,7 @@ func (t *thread) oneOf(what string, list []file, mode uint32) (e end) {
 // anyLock finds the lock of a file that the thread waits for: that of which /proc/locks says so of its process.
 func (t *thread) anyLock() end {
 	device := func(f file) string {
-		return fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(f.stat.Dev)), unix.Minor(uint64(f.stat.Dev)), f.stat.Ino)
+		return fmt.Sprintf("%02x:%02x:%d", f.stat.Dev_major, f.stat.Dev_minor, f.stat.Ino)
 	}
 	links := map[string]string{} // by device
 	for _, f := range t.files(func(f file) bool { return f.is(unix.S_IFREG) || f.is(unix.S_IFDIR) }) {

@@ -6,8 +6,9 @@
 //
 // Look looks at each thread twice (threads.go), so that it can tell a thread that waits from one that works.
 // For each that waits, wait.go finds by the system call what it waits for: by descriptor (descriptors.go,
-// sockets.go), several of them (poll.go), a lock (locks.go), or a futex (futex.go); busy.go finds where one that
-// is busy spends its time. The threads that hold the other end are looked at, too, within the tree or not.
+// sockets.go), several of them (poll.go), a lock (locks.go), a futex (futex.go), or a file system
+// (filesystem.go), which Look itself asks nothing; busy.go finds where one that is busy spends its time. The
+// threads that hold the other end are looked at, too, within the tree or not.
 // stuck.go then finds the threads that no other thread can wake: a thread is live if it runs, or its wait has a
 // limit, or something that cannot be seen may end it, or if any thread that can end its wait is live. All
 // others are stuck. Those of them that wait for themselves are in a deadlock.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 // lock is a row of /proc/locks, or of fdinfo.
@@ -111,10 +109,9 @@ func (w *world) against(file string, want lock) (list []*thread) {
 // wanted returns the lock that the thread waits for. known is false if several rows of /proc/locks may be
 // that, as its process waits for several, or none: it is then any lock of the file.
 func (t *thread) wanted(d descriptor) (l lock, known bool) {
-	var st unix.Stat_t
-	unix.Stat(d.path(), &st)
+	st, _ := d.file()
 	l = lock{kind: "FLOCK", pid: t.PID, last: math.MaxUint64,
-		device: fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino)}
+		device: fmt.Sprintf("%02x:%02x:%d", st.Dev_major, st.Dev_minor, st.Ino)}
 	if t.name == "fcntl" {
 		l.kind = "POSIX"
 	}

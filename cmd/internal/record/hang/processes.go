@@ -176,6 +176,9 @@ func (p *process) arguments() []string {
 		p.args = []string{}
 		if b, err := procfs.Read(p.pid, "cmdline"); err == nil && len(b) > 0 {
 			p.args = strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+			if !slices.ContainsFunc(p.args[1:], func(a string) bool { return a != "" }) { // it has replaced them
+				p.args = []string{strings.TrimRight(p.args[0], " ")}
+			}
 		}
 	}
 	return p.args

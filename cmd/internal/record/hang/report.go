@@ -17,6 +17,9 @@ func (w *world) report(tree []*process) *Report {
 	r := &Report{}
 	for _, p := range tree {
 		for _, t := range p.threads {
+			if t.gone && t.Depth > 0 { // such as the sleep of a loop: the one that waits for it says more
+				continue
+			}
 			r.Threads = append(r.Threads, t.Thread)
 		}
 	}

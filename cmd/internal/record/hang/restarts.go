@@ -52,7 +52,7 @@ func (t *thread) restarts() bool {
 	case "poll", "nanosleep", "clock_nanosleep", "restart_syscall":
 		return t.continues()
 	case "read", "readv":
-		if fi, err := os.Stat(descriptor{t.PID, fd}.path()); err == nil && fi.Mode()&os.ModeNamedPipe != 0 {
+		if f, ok := (descriptor{t.PID, fd}).file(); ok && f.Mode&unix.S_IFMT == unix.S_IFIFO {
 			return true
 		}
 		return unlimited(t.PID, fd)

@@ -93,10 +93,16 @@ func (w *world) stacks(until time.Time) {
 			t.note("no stack: there was no time")
 			continue
 		}
-		c := of[t.PID]
-		if c == nil {
-			c = newCallers(t.PID, walker)
+		c, ok := of[t.PID]
+		if !ok {
+			if !procfs.ServedProgram(t.PID) { // else its file system may be what the process waits for
+				c = newCallers(t.PID, walker)
+			}
 			of[t.PID] = c
+		}
+		if c == nil {
+			t.note("no stack: its program or a library is in a file system that may not answer")
+			continue
 		}
 		t.takeStack(c, until)
 		if c.Go && !c.golang {
@@ -170,8 +176,8 @@ func (t *thread) note(text string) {
 	t.Note = text
 }
 
-// memoryAt reads memory of the process.
-func (t *thread) memoryAt(at uint64, b []byte) int { return copy(b, t.memory(at, len(b))) }
+// memoryAt reads memory of the process, also what its files have in no memory yet, as tables for the unwinder.
+func (t *thread) memoryAt(at uint64, b []byte) int { return copy(b, t.anyMemory(at, len(b))) }
 
 // same reports whether the thread still waits as it was seen to.
 func (t *thread) same() bool {

@@ -24,10 +24,14 @@ type thread struct {
 	p    *process
 	name string // of the system call, "" if it is in none
 	args [6]uint64
+	path string // absolute, of a file among the arguments
 	seen tracer.Thread
+
+	onFile bool // the first argument is a descriptor
 
 	ran, turns uint64 // on a processor: how long, and how often
 	ran2       bool   // it ran between the looks
+	gone       bool   // it ended between them
 	on         []*thread
 	apart      bool // on has threads of which it is not known that they can end the wait
 	unowned    bool // it waits for a futex whose owner is recorded nowhere
@@ -49,6 +53,7 @@ func (w *world) load(p *process) []*thread {
 		return nil
 	}
 	p.loaded = true
+	p.arguments() // now: it may end soon
 	var ids []int
 	w.hide("threads", numbers(procfs.File(p.pid, "task"), func(tid int) { ids = append(ids, tid) }))
 	slices.Sort(ids)
@@ -117,7 +122,7 @@ func (w *world) again(n int, d time.Duration) {
 	for _, t := range w.order[n:] {
 		ran, turns := schedstat(t.TID)
 		if turns == 0 && ran == 0 && t.ran > 0 {
-			t.ran2, t.live = true, true // it has ended
+			t.ran2, t.live, t.gone = true, true, true
 			continue
 		}
 		t.ran2 = turns != t.turns || ran != t.ran
@@ -226,12 +231,17 @@ func (t *thread) describe() {
 	if name == "" {
 		return
 	}
-	t.name, t.args = name, t.seen.Args
+	t.name, t.args, t.path, t.onFile = name, t.seen.Args, t.pathOf(list), describesFile(list)
 	t.Call = name + string(output.AppendCall(nil, &posixtrace.SyscallData{Args: list}, false))
 }
 
 // memory reads n bytes of the memory of the thread's process, fewer if it cannot.
 func (t *thread) memory(at uint64, n int) []byte {
+	return t.anyMemory(at, tracer.Present(t.PID, at, n))
+}
+
+// anyMemory is memory of a process that has mapped no file of a file system that may not answer.
+func (t *thread) anyMemory(at uint64, n int) []byte {
 	if at == 0 || n <= 0 || t.w.noAttach != nil {
 		return nil
 	}

@@ -41,13 +41,16 @@ func (t *thread) explain() {
 			t.since()
 			e := t.end()
 			t.waitsFor(e)
+			t.alsoFor(e)
 			t.live = true
 		}
 		return
 	}
 	t.describe()
 	t.since()
-	t.waitsFor(t.end())
+	e := t.end()
+	t.waitsFor(e)
+	t.alsoFor(e)
 }
 
 func (t *thread) zombie() {
@@ -170,6 +173,9 @@ func (t *thread) label() string {
 func (t *thread) end() end {
 	fd := int(int32(t.args[0]))
 	name := strings.TrimSuffix(t.name, "_time64")
+	if t.asksServer() {
+		return t.answer()
+	}
 	switch name {
 	case "":
 		return t.byFunction()
@@ -194,21 +200,21 @@ func (t *thread) end() end {
 	case "open", "openat", "openat2":
 		return t.fifo(name)
 	case "poll", "ppoll":
-		limit := time.Duration(int32(t.args[2]))
+		limit := time.Duration(int32(t.args[2])) * time.Millisecond
 		if name == "ppoll" {
-			if limit = -1; t.args[2] != 0 {
-				limit = t.interval(t.args[2], 1)
-			}
+			limit = t.limit(t.args[2], 1)
 		}
-		return t.limited(t.several(t.pollSet(t.args[0], t.args[1])), limit >= 0)
-	case "select", "pselect6":
-		return t.limited(t.several(t.selectSet(t.args[0], t.args[1:4]...)), t.args[4] != 0)
+		return t.within(t.several(t.pollSet(t.args[0], t.args[1])), limit)
+	case "select":
+		return t.within(t.several(t.selectSet(t.args[0], t.args[1:4]...)), t.limit(t.args[4], time.Microsecond))
+	case "pselect6":
+		return t.within(t.several(t.selectSet(t.args[0], t.args[1:4]...)), t.limit(t.args[4], 1))
 	case "epoll_wait", "epoll_pwait", "epoll_pwait2":
-		limit := int32(t.args[3]) >= 0
+		limit := time.Duration(int32(t.args[3])) * time.Millisecond
 		if name == "epoll_pwait2" {
-			limit = t.args[3] != 0
+			limit = t.limit(t.args[3], 1)
 		}
-		return t.limited(t.several(epollSet(descriptor{t.PID, fd})), limit)
+		return t.within(t.several(epollSet(descriptor{t.PID, fd})), limit)
 	case "futex":
 		return t.futex()
 	}

@@ -113,6 +113,9 @@ func (t *tracer) decode(k *task, i int, how kind, d *posixtrace.SyscallData) {
 	if t.cfg.Want.Paths && (how == kFD || how == kDirFD) {
 		b = appendOpened(b, k.tid, int(int32(c.raw[i])))
 	}
+	if !ok && t.looks && Present(k.tid, c.raw[i], 1) == 0 {
+		b, ok = appendAddress(c.arena, c.raw[i]), true
+	}
 	var a posixtrace.SyscallArg
 	if !ok {
 		b, a.String, a.Cut, ok = t.appendText(c.arena, k, i, how, d)

@@ -4,9 +4,9 @@ package tracer
 
 import (
 	"os"
-	"strconv"
 	"sync"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -32,9 +32,9 @@ func DescribeEntry(tid, nr int, args [6]uint64) (name string, list []posixtrace.
 
 // described decodes the arguments of a call at its entry.
 func described(tid, nr int, args [6]uint64, want Want) (*tracer, *task) {
-	t := &tracer{cfg: Config{MaxData: describedMax, Want: want}}
+	t := &tracer{cfg: Config{MaxData: describedMax, Want: want}, looks: true}
 	k := &task{tid: tid, call: call{nr: nr, raw: args}}
-	if machineOf(tid) != ownMachine() {
+	if !ownCalls(tid) {
 		k.call.nr = -1 // a program of another architecture, whose system calls have other numbers
 	}
 	t.decodeEntry(k)
@@ -51,20 +51,33 @@ func nameOf(k *task) string {
 // describedMax bounds the length of a string that Describe shows.
 const describedMax = 4096
 
-// machine is the class and the architecture in the header of an ELF file.
-type machine [3]byte
-
-func machineOf(tid int) (m machine) {
-	f, err := os.Open("/proc/" + strconv.Itoa(tid) + "/exe")
+// wordSizeOf returns the size of a word of the program that a thread executes, 0 if it is unknown. The
+// auxiliary vector shows it. The file of the program would, too, but the file system that it is on may not
+// answer, and then the caller would wait for it as well.
+func wordSizeOf(tid int) int {
+	const (
+		entrySize = 4 // AT_PHENT: the size of an entry of the program header
+		of64      = 56
+		of32      = 32
+	)
+	b, err := procfs.Read(tid, "auxv")
 	if err != nil {
-		return m
+		return 0
 	}
-	defer f.Close()
-	var header [20]byte
-	if n, _ := f.ReadAt(header[:], 0); n == len(header) {
-		m = machine{header[4], header[18], header[19]}
+	for v := b; len(v) >= 16; v = v[16:] {
+		if nativeWord(v) == entrySize && nativeWord(v[8:]) == of64 {
+			return 8
+		}
 	}
-	return m
+	for v := b; len(v) >= 8; v = v[8:] {
+		if nativeUint32(v) == entrySize && nativeUint32(v[4:]) == of32 {
+			return 4
+		}
+	}
+	return 0
 }
 
-var ownMachine = sync.OnceValue(func() machine { return machineOf(os.Getpid()) })
+// ownCalls reports whether the system calls of a thread have the numbers that those of this program have.
+func ownCalls(tid int) bool { return wordSizeOf(tid) == ownWordSize() }
+
+var ownWordSize = sync.OnceValue(func() int { return wordSizeOf(os.Getpid()) })

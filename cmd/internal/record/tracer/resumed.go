@@ -51,7 +51,7 @@ const codeSize = 9
 // at address ip. That is nr if it does not continue one, or if the other call is unknown. wait is the
 // kernel's function that the thread sleeps in.
 func Resumed(tid, nr int, ip uint64, wait string) int {
-	if nr != unix.SYS_RESTART_SYSCALL || machineOf(tid) != ownMachine() {
+	if nr != unix.SYS_RESTART_SYSCALL || !ownCalls(tid) {
 		return nr
 	}
 	if called := madeAt(tid, ip); called != 0 {

@@ -32,6 +32,8 @@ type tracer struct {
 	stage   int
 	thread  int
 
+	looks bool // it only describes a call, of a thread that it does not trace
+
 	stream *posixtrace.Stream // nil after the release
 	rec    *posixtrace.Recorder
 	ids    [1024]posixtrace.EventID

@@ -122,8 +122,12 @@ func (t *tracer) reportUntraceable(name string, n nature, detached bool) {
 	t.notify(text)
 }
 
-// warnOfLeaks reports that the process that the tracer has attached to fails if it ends while it is traced.
+// warnOfLeaks reports that the process that the tracer has attached to fails if it ends while it is traced. It does
+// not read a program whose file system may be what the process waits for: it would wait, too, and keep the process.
 func (t *tracer) warnOfLeaks() {
+	if procfs.ServedProgram(t.command) {
+		return
+	}
 	if t.natureOf(t.command) == leakChecked && !leaksIgnored(t.command) {
 		t.notify("process " + strconv.Itoa(t.command) + " is built with LeakSanitizer and fails if it ends while it is traced")
 	}

@@ -93,7 +93,7 @@ func (d *ExecData) Append(b []byte) []byte {
 	for _, a := range d.Argv {
 		b = append(append(b, a...), 0)
 	}
-	binary.LittleEndian.PutUint32(b[at:], uint32(min(len(b)-at-execHeader, math.MaxUint32)))
+	binary.LittleEndian.PutUint32(b[at:], uint32(min(uint64(len(b)-at-execHeader), math.MaxUint32)))
 	if d.Incomplete {
 		b = append(b, execIncomplete, 0)
 	}

@@ -11,6 +11,9 @@ const auditArch = 0
 // largeFile is the O_LARGEFILE of the kernel; that of the C library is 0.
 const largeFile = 0x8000
 
+// createCall is no call.
+const createCall = -1
+
 // skipCall does nothing: without names there is no filter, and without a filter no stop at which
 // to skip a call.
 func skipCall(int) {}

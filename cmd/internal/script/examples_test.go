@@ -87,7 +87,13 @@ mkdir bin build
 cat >bin/make <<'END'
 #!/bin/sh
 ptrace-event -r compile echo cc -c main.c
+echo >config.h
+cat config.h
 echo made >&2
+END
+cat >bin/clang-tidy <<'END'
+#!/bin/sh
+echo checked
 END
 cat >bin/some-server <<'END'
 #!/bin/sh

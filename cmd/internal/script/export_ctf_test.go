@@ -197,6 +197,11 @@ func (e *babelEvent) checkMembers(t *testing.T, want map[string]any) {
 			w = w.([]any)[1:]
 		}
 		got, ok := e.members[name]
+		if list, is := got.([]any); is && len(list) == 1 { // a text that not every event has
+			if _, is := w.(string); is {
+				got = list[0]
+			}
+		}
 		if !ok || !sameValue(got, w) {
 			t.Errorf("%s %s: %s is %#v, ptrace-dump has %#v", e.time, e.name, key, got, w)
 		}

@@ -222,6 +222,9 @@ func (r *parquetRow) asJSON(t *testing.T, want map[string]any) map[string]any {
 		case []any:
 			got[key] = s
 			var stack []any
+			if key == "environment" || key == "unset" {
+				got[key] = list(strings.Split(s, "\n"))
+			}
 			if key == "stack" && json.Unmarshal([]byte(s), &stack) == nil {
 				got[key] = stack
 			}

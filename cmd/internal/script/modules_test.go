@@ -215,7 +215,7 @@ func licenceKind(text string) string {
 // ptrace-event runs once for each event of a script. It links what it needs and no more: no
 // output forms and no tables.
 func TestEventPackages(t *testing.T) {
-	want := []string{"cli", "event", "format/catalog", "format/escape", "format/redact", "procfs", "record/capture", "record/child", "record/destination", "record/spool", "record/streams", "record/tracecontext", "startup/idle", "startup/original", "startup/plain"}
+	want := []string{"cli", "event", "format/catalog", "format/escape", "format/redact", "format/sysevent", "procfs", "record/capture", "record/child", "record/destination", "record/spool", "record/streams", "record/tracecontext", "startup/idle", "startup/original", "startup/plain"}
 	out, err := exec.Command("go", "list", "-deps", "../../ptrace-event").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -27,11 +27,11 @@ func (m Mount) String() string {
 
 // Served reports whether another process or machine serves the file system, and may not answer.
 func (m Mount) Served() bool {
-	if strings.HasPrefix(m.Kind, "fuse") {
+	if strings.HasPrefix(m.Kind, "fuse.") {
 		return true
 	}
 	switch m.Kind {
-	case "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre", "beegfs", "gpfs", "glusterfs", "orangefs", "vboxsf", "autofs":
+	case "fuse", "fuseblk", "coda", "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre", "beegfs", "gpfs", "glusterfs", "orangefs", "vboxsf", "autofs":
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@
 package procfs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,5 +40,24 @@ func TestMountOf(t *testing.T) {
 	}
 	if m, ok := MountOf(nil, "/"); ok {
 		t.Errorf("%+v", m)
+	}
+}
+
+// The file systems that another process or machine serves: "fusectl" is one of the kernel's own, which most
+// machines have.
+func TestServed(t *testing.T) {
+	const local = "21 26 0:20 / /sys rw,nosuid - sysfs sysfs rw\n29 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n30 21 0:9 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n"
+	for text, want := range map[string]bool{
+		local: false,
+		local + "40 29 0:44 / /run/user/0/doc rw - fuse.portal portal rw\n":     true,
+		local + "40 29 0:44 / /mnt rw - fuse dead rw\n":                         true,
+		local + "41 29 0:45 / /mnt rw - nfs4 host:/x rw\n":                      true,
+		local + "41 29 0:45 / /mnt rw - virtiofs share rw\n":                    true,
+		local + "42 29 8:1 / /mnt/a\\040-\\040fuse rw - fuseblk /dev/sda1 rw\n": true,
+		local + "43 29 8:1 / /mnt/nfs rw - overlay fuse.x rw\n":                 false,
+	} {
+		if got := slices.ContainsFunc(parseMounts(text), Mount.Served); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -21,8 +22,8 @@ func (t *tracer) fileExecuted(k *task) {
 	if !t.cfg.Want.Files || !t.wants(posixtrace.EventFileAccess, k) {
 		return
 	}
-	exe := posixtrace.FileData{Kind: posixtrace.FileExec, Mode: posixtrace.FileInterpreter, Bytes: -1, Path: t.readLink(procFile(k.tid, "exe"))}
-	t.identify(&exe, procFile(k.tid, "exe"))
+	exe := posixtrace.FileData{Kind: posixtrace.FileExec, Mode: posixtrace.FileInterpreter, Bytes: -1, Path: t.readLink(procfs.File(k.tid, "exe"))}
+	t.identify(&exe, procfs.File(k.tid, "exe"))
 	d := exe
 	d.Mode = 0
 	if k.call.in && k.call.file && k.file.known && k.file.path != "" {
@@ -89,7 +90,7 @@ type program struct {
 
 // programOf describes the program that a process executes.
 func (t *tracer) programOf(pid int) (nature, string) {
-	f, err := os.Open(procFile(pid, "exe"))
+	f, err := os.Open(procfs.File(pid, "exe"))
 	if err != nil {
 		return traceable, ""
 	}

@@ -3,21 +3,19 @@
 package tracer
 
 import (
-	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
 // A path of a process becomes one of the tracer by the links in /proc: of its directories, root directory and
 // descriptors. The kernel reads them without a look at the file system. Other look-ups are made by openCached.
-
-// procFile returns the name of a file of a thread in /proc.
-func procFile(tid int, name string) string { return "/proc/" + strconv.Itoa(tid) + "/" + name }
 
 func procFD(tid, fd int) string { return "/proc/" + strconv.Itoa(tid) + "/fd/" + strconv.Itoa(fd) }
 
@@ -39,7 +37,7 @@ func (t *tracer) readLink(name string) string {
 // linkOf returns the path of a descriptor of a thread, or of its directory; "" if it is unknown.
 func (t *tracer) linkOf(tid, fd int) string {
 	if fd == unix.AT_FDCWD {
-		return t.readLink(procFile(tid, "cwd"))
+		return t.readLink(procfs.File(tid, "cwd"))
 	}
 	return t.readLink(procFD(tid, fd))
 }
@@ -49,7 +47,7 @@ func (t *tracer) rootOf(tid int) string {
 	if !t.files.moved {
 		return ""
 	}
-	if root := t.readLink(procFile(tid, "root")); root != "/" {
+	if root := t.readLink(procfs.File(tid, "root")); root != "/" {
 		return root
 	}
 	return ""
@@ -69,7 +67,7 @@ func (t *tracer) pathAt(k *task, dirfd int, addr uint64, empty, inRoot bool) (pa
 		return "", false, false
 	case b[0] == '/' && !inRoot:
 		if rest, ok := strings.CutPrefix(string(b), "/proc/self/"); ok {
-			b = []byte(procFile(k.pid, rest))
+			b = []byte(procfs.File(k.pid, rest))
 		}
 		return joinPath(t.rootOf(k.tid), b), false, true
 	}
@@ -131,7 +129,7 @@ func (t *tracer) openCached(k *task, path string, flags int) (fd int, ok bool) {
 	root := t.rootOf(k.tid)
 	at := unix.AT_FDCWD
 	if t.files.moved {
-		dir, err := unix.Open(procFile(k.tid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		dir, err := unix.Open(procfs.File(k.tid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return -1, false
 		}
@@ -154,8 +152,10 @@ func (t *tracer) openCached(k *task, path string, flags int) (fd int, ok bool) {
 func (t *tracer) mayAsk() bool {
 	if t.files.mounts == mountsUnknown {
 		t.files.mounts = mountsLocal
-		b, err := os.ReadFile("/proc/self/mountinfo")
-		if err != nil || hasServed(b) {
+		list := procfs.Mounts(os.Getpid())
+		// autofs(5) asks its daemon only below places of its own, and systemd has one on most machines.
+		waits := func(m procfs.Mount) bool { return m.Served() && m.Kind != "autofs" }
+		if len(list) == 0 || slices.ContainsFunc(list, waits) {
 			t.files.mounts = mountsServed
 		}
 	}
@@ -170,23 +170,6 @@ const (
 	mountsLocal
 	mountsServed
 )
-
-// hasServed reports whether a file system in the text of mountinfo is one that a process or another machine serves.
-func hasServed(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		_, end, ok := bytes.Cut(line, []byte(" - "))
-		name, _, _ := bytes.Cut(end, []byte(" "))
-		name, _, _ = bytes.Cut(name, []byte("."))
-		if !ok {
-			return true
-		}
-		switch string(name) {
-		case "fuse", "fuseblk", "nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "afs", "coda":
-			return true
-		}
-	}
-	return false
-}
 
 // linkOfOwn returns the path of a descriptor of the tracer.
 func (t *tracer) linkOfOwn(fd int) string { return t.readLink("/proc/self/fd/" + strconv.Itoa(fd)) }
@@ -227,7 +210,7 @@ func (t *tracer) lookUp(k *task, d *posixtrace.FileData, flags int) bool {
 // linkSource returns the canonical path of the file that got another name: that of a descriptor, if the
 // process named the file by a link in /proc.
 func (t *tracer) linkSource(k *task, d *posixtrace.FileData) string {
-	if fd, ok := strings.CutPrefix(d.Path, procFile(k.pid, "fd/")); ok && k.file.flags&unix.AT_SYMLINK_FOLLOW != 0 {
+	if fd, ok := strings.CutPrefix(d.Path, procfs.File(k.pid, "fd/")); ok && k.file.flags&unix.AT_SYMLINK_FOLLOW != 0 {
 		n, err := strconv.Atoi(fd)
 		if err != nil {
 			return ""

@@ -213,17 +213,3 @@ func TestLoaderIn(t *testing.T) {
 		}
 	}
 }
-
-func TestHasServed(t *testing.T) {
-	const local = "21 26 0:20 / /sys rw,nosuid - sysfs sysfs rw\n29 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw\n30 21 0:9 / /sys/fs/fuse/connections rw - fusectl fusectl rw\n"
-	for text, want := range map[string]bool{
-		local: false, "": false, "nonsense\n": true,
-		local + "40 29 0:44 / /run/user/0/doc rw - fuse.portal portal rw\n":     true,
-		local + "41 29 0:45 / /mnt rw - nfs4 host:/x rw\n":                      true,
-		local + "42 29 8:1 / /mnt/a\\040-\\040fuse rw - fuseblk /dev/sda1 rw\n": true,
-	} {
-		if got := hasServed([]byte(text)); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}

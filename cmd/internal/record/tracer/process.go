@@ -39,7 +39,7 @@ func (t *tracer) forked(k *task, event int) {
 		t.tasks[child] = &task{tid: child, pid: pid, preExec: k.preExec, recipe: k.recipe.inherited()}
 	}
 	if d.Kind == posixtrace.ForkClone && t.cfg.Want.Files && !t.files.moved { // a sandbox may begin so
-		t.files.moved = t.readLink(procFile(child, "ns/mnt")) != t.readLink("/proc/self/ns/mnt")
+		t.files.moved = t.readLink(procfs.File(child, "ns/mnt")) != t.readLink("/proc/self/ns/mnt")
 	}
 	t.tasks[child].confined = t.tasks[child].confined || k.confined
 	t.shareSetting(k, t.tasks[child])

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/posixtrace/posixtrace/cmd/internal/format/redact"
+	"github.com/posixtrace/posixtrace/cmd/internal/procfs"
 	"github.com/posixtrace/posixtrace/pkg/posixtrace"
 )
 
@@ -44,7 +45,7 @@ func (t *tracer) describe(k *task, d *posixtrace.ExecData, env span, command boo
 	}
 	now := setting{}
 	var err error
-	if d.Dir, err = t.linkText(procFile(k.tid, "cwd")); err != nil {
+	if d.Dir, err = t.linkText(procfs.File(k.tid, "cwd")); err != nil {
 		d.Incomplete = true
 	}
 	switch {

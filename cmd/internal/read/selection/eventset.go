@@ -159,32 +159,6 @@ func (s *EventSet) Add(t EventSet) {
 	s.Words = append(s.Words, t.Words...)
 }
 
-// Match reports whether name matches a glob: * matches any bytes, ? one byte. It takes time
-// proportional to the product of the lengths at most.
-func Match(glob, name string) bool {
-	g, n := 0, 0
-	star, mark := -1, 0
-	for n < len(name) {
-		switch {
-		case g < len(glob) && glob[g] == '*':
-			star, mark = g, n
-			g++
-		case g < len(glob) && (glob[g] == '?' || glob[g] == name[n]):
-			g++
-			n++
-		case star >= 0:
-			mark++
-			g, n = star+1, mark
-		default:
-			return false
-		}
-	}
-	for g < len(glob) && glob[g] == '*' {
-		g++
-	}
-	return g == len(glob)
-}
-
 // FromOption returns the union of the sets given for an option; ok is false if there was
 // none.
 func FromOption(a *cli.Args, name string) (set EventSet, ok bool, err error) {

@@ -108,19 +108,3 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
-
-func TestMatchGlob(t *testing.T) {
-	for _, tt := range []struct {
-		glob, name string
-		want       bool
-	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"**", "abc", true}, {"?", "", false},
-		{"a*c", "abc", true}, {"a*c", "ac", true}, {"a*c", "acb", false}, {"*a*b*", "xxaxxbxx", true},
-		{"a?c", "abc", true}, {"a?c", "ac", false}, {"*.begin", "x.begin.begin", true},
-		{strings.Repeat("a*", 100) + "b", strings.Repeat("a", 200), false},
-	} {
-		if got := Match(tt.glob, tt.name); got != tt.want {
-			t.Errorf("matchGlob(%.20q, %.20q) = %v, want %v", tt.glob, tt.name, got, tt.want)
-		}
-	}
-}

@@ -52,12 +52,13 @@ const (
 	FileByPath               // only the path was looked up (O_PATH)
 	FileUnnamed              // the file has no name (O_TMPFILE, memfd_create(2))
 	FileInterpreter          // of FileExec: the interpreter of a script or of a program: the dynamic linker
+	FileSpecial              // a named pipe, a device or a socket
 )
 
-var fileModes = [...]string{"read", "write", "append", "create", "cut", "directory", "path", "unnamed", "interpreter"}
+var fileModes = [...]string{"read", "write", "append", "create", "cut", "directory", "path", "unnamed", "interpreter", "special"}
 
 // Words returns the names of the modes: "read", "write", "append", "create", "cut", "directory", "path",
-// "unnamed" and "interpreter".
+// "unnamed", "interpreter" and "special".
 func (m FileMode) Words() (words []string) {
 	for i, word := range fileModes {
 		if m&(1<<i) != 0 {

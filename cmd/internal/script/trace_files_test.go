@@ -141,6 +141,7 @@ func traceFiles() {
 	use("moved", unix.O_CREAT|unix.O_WRONLY, 0o600)
 	must(unix.Unlink("moved"))
 	must(unix.Mknod("fifo", unix.S_IFIFO|0o600, 0))
+	use("fifo", unix.O_RDWR, 0)
 
 	sub := open("sub", unix.O_PATH, 0)
 	fd, err := unix.Openat(sub, "file", unix.O_CREAT|unix.O_RDWR, 0o600)
@@ -327,7 +328,8 @@ open read sub/../moved = moved
 unlink moved
 open write,create 600 moved
 unlink moved
-open create 10600 fifo
+open create,special 10600 fifo
+open read,write,special fifo
 open directory,path sub
 open read,write,create 600 sub/file
 chmod 644 sub/file

@@ -137,6 +137,7 @@ func (f *Files) use(i int32, a access, d *posixtrace.FileData) {
 	if d.Mode&posixtrace.FileDirectory != 0 || d.Kind == posixtrace.FileMkdir {
 		t.directory = true
 	}
+	t.special = t.special || d.Mode&posixtrace.FileSpecial != 0
 	f.put(i, a)
 }
 

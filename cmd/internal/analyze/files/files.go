@@ -61,6 +61,7 @@ type file struct {
 
 	device, inode uint64
 	directory     bool
+	special       bool // a pipe or a device: what is written to it does not stay
 }
 
 // access is what a process did with a file.

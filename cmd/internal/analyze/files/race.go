@@ -42,7 +42,7 @@ func (f *Files) races(wants func(string) bool) (list []race, more bool) {
 		}
 		for l := n.files; l != none; l = f.names.links.of(l).next {
 			file := f.names.links.of(l).file
-			if f.files.of(file).directory || seen[file] && n.failed == none {
+			if t := f.files.of(file); t.directory || t.special || seen[file] && n.failed == none {
 				continue
 			}
 			c := comparison{f: f}

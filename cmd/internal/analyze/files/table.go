@@ -52,7 +52,8 @@ func (f *Files) WriteTable(w io.Writer, o *Options, unused bool) error {
 			continue
 		}
 		u := s.users.of(file)
-		never := len(u.writers) > 0 && len(u.readers) == 0 && !f.files.of(file).directory && !isDevice(n.path)
+		t := f.files.of(file)
+		never := len(u.writers) > 0 && len(u.readers) == 0 && !t.directory && !t.special && !isDevice(n.path)
 		away := f.renamedAway(file, i)
 		if unused && (!never || away) {
 			continue

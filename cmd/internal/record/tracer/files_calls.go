@@ -224,7 +224,10 @@ func (t *tracer) fileReturned(k *task, info *syscallInfo) {
 // modes returns how open(2) opens a file.
 func (f *fileTask) modes(c *fileCall) (m posixtrace.FileMode, perm uint32) {
 	if c.inDir { // mknod(2)
-		return posixtrace.FileCreate, f.perm
+		if m = posixtrace.FileCreate; f.perm&unix.S_IFMT != 0 && f.perm&unix.S_IFMT != unix.S_IFREG {
+			m |= posixtrace.FileSpecial
+		}
+		return m, f.perm
 	}
 	if f.flags&unix.O_PATH != 0 {
 		return posixtrace.FileByPath, 0

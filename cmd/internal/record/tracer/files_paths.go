@@ -232,8 +232,11 @@ func (t *tracer) identify(d *posixtrace.FileData, link string) {
 		return
 	}
 	d.Device, d.Inode = unix.Mkdev(st.Dev_major, st.Dev_minor), st.Ino
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
 		d.Mode |= posixtrace.FileDirectory
+	case unix.S_IFIFO, unix.S_IFCHR, unix.S_IFBLK, unix.S_IFSOCK:
+		d.Mode |= posixtrace.FileSpecial
 	}
 }
 

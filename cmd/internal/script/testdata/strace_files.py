@@ -1,4 +1,4 @@
-"""Prints what a command did with files, from what strace -ff -y -o PREFIX has written.
+"""Prints what a command did with files, from what strace -f -ff -y -o PREFIX has written, with -ttt or without.
 
 Usage: strace_files.py PREFIX DIRECTORY
 
@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-CALL = re.compile(r"(\w+)\((.*)\)\s+= (.*)", re.S)
+CALL = re.compile(r"(?:(\d+\.\d+) )?(\w+)\((.*)\)\s+= (.*)", re.S)
 STRING = re.compile(r'^"((?:[^"\\]|\\.)*)"(\.\.\.)?$', re.S)
 LINK = re.compile(r"^(-?\w+)<(.*)>$", re.S)
 
@@ -52,8 +52,10 @@ def joined(directory, name):
 class Files:
     def __init__(self, prefix):
         self.prefix, self.lines, self.missing = prefix, set(), collections.Counter()
+        self.done = []  # what succeeded: time, process, kind, modes, path, new name
 
-    def process(self, pid, cwd):
+    def process(self, pid, cwd, leader=None):
+        self.leader = leader = leader or pid
         try:
             text = open(f"{self.prefix}.{pid}", errors="surrogateescape")
         except FileNotFoundError:
@@ -62,9 +64,11 @@ class Files:
             m = CALL.match(line.rstrip("\n"))
             if not m:
                 continue
-            name, args, result = m[1], split(m[2]), m[3]
+            name, args, result = m[2], split(m[3]), m[4]
+            self.time = float(m[1] or 0)
             if name in ("fork", "vfork", "clone", "clone3") and result.isdigit():
-                self.process(int(result), cwd)
+                self.process(int(result), cwd, leader if "CLONE_THREAD" in m[3] else None)
+                self.leader = leader
             elif name == "chdir" and result == "0":
                 cwd = joined(cwd, string(args[0]))
             elif name == "fchdir" and result == "0":
@@ -95,17 +99,22 @@ class Files:
                     return
                 kind = "map"
             self.lines.add(f"{kind} {fd[2]}")
+            self.did(kind, [], fd[2])
             return
         if kind == "symlink":
             to, _ = self.at(args[1:], cwd)
+            error or self.did(kind, [], to)
             self.lines.add(f"symlink {error and error + ' '}{string(args[0])} -> {to}")
             return
+        if args[0] == '""' or not args[0].startswith('"') and args[1:2] == ['""']:
+            return  # names nothing
         if kind not in ("open", "exec", "mkdir", "rmdir", "unlink", "rename", "link", "chmod", "chown", "truncate"):
             return
         path, rest = self.at(args, cwd)
         if kind in ("rename", "link"):
             to, rest = self.at(rest, cwd)
             self.lines.add(f"{kind} {error and error + ' '}{path} -> {to}")
+            error or self.did(kind, [], path, to)
             return
         if error in ("ENOENT", "ENOTDIR"):
             self.missing[path] += 1
@@ -125,17 +134,26 @@ class Files:
         if kind == "open" and link and link[2] != path:
             line += " = " + link[2]
         self.lines.add(line)
+        error or self.did(kind, modes, link[2] if kind == "open" and link else path)
+
+    def did(self, kind, modes, path, to=""):
+        self.done.append((self.time, self.leader, kind, ",".join(modes).split(",") if modes else [], path, to))
 
 
 def main():
-    prefix, directory = sys.argv[1:]
+    sys.stdout.reconfigure(errors="surrogateescape")
+    files = read(*sys.argv[1:])
+    lines = files.lines | {f"missing {n} {path}" for path, n in files.missing.items()}
+    print("\n".join(sorted(lines)))
+
+
+def read(prefix, directory):
+    """Returns the Files of a command that ran in a directory."""
     files = Files(prefix)
     pids = [int(name.rsplit(".", 1)[1]) for name in glob.glob(glob.escape(prefix) + ".*")]
     sys.setrecursionlimit(10000)
     files.process(first(prefix, pids), directory)
-    lines = files.lines | {f"missing {n} {path}" for path, n in files.missing.items()}
-    sys.stdout.reconfigure(errors="surrogateescape")
-    print("\n".join(sorted(lines)))
+    return files
 
 
 def first(prefix, pids):
@@ -144,8 +162,8 @@ def first(prefix, pids):
     for pid in pids:
         for line in open(f"{prefix}.{pid}", errors="surrogateescape"):
             m = CALL.match(line.rstrip("\n"))
-            if m and m[1] in ("fork", "vfork", "clone", "clone3") and m[3].isdigit():
-                created.add(int(m[3]))
+            if m and m[2] in ("fork", "vfork", "clone", "clone3") and m[4].isdigit():
+                created.add(int(m[4]))
     (pid,) = set(pids) - created
     return pid
 

@@ -2,9 +2,13 @@ package export
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"hash/maphash"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"unicode/utf8"
 
@@ -30,14 +34,21 @@ type database struct {
 	seed    maphash.Seed
 	buf     []byte
 
+	here bool     // a source exists, so that the program was built on this machine
+	held [][]byte // entries of sources that do not exist, as long as that is not known
+	size int      // of held
+
 	// Compilers that are left out:
 	cut     uint64 // the arguments are truncated
 	nowhere uint64 // the directory is unknown
 	binary  uint64 // a text is not UTF-8, as JSON is
+	gone    uint64 // the source is, such as that of a configure script
 }
 
-// maxSeen bounds how many entries are compared with new ones.
-const maxSeen = 1 << 20
+const (
+	maxSeen = 1 << 20  // entries that are compared with new ones
+	maxHeld = 16 << 20 // bytes of entries whose sources do not exist; with more, the program was built elsewhere
+)
 
 func (j *job) writeDatabase(w io.Writer, name string) error {
 	db := &database{w: bufio.NewWriter(w), seen: map[uint64]bool{}, seed: maphash.MakeSeed()}
@@ -54,6 +65,7 @@ func (j *job) writeDatabase(w io.Writer, name string) error {
 			return cli.Failure(name, logfile.Bare(err))
 		}
 	}
+	db.release()
 	if db.entries > 0 {
 		db.w.WriteByte('\n')
 	}
@@ -69,6 +81,7 @@ func (j *job) writeDatabase(w io.Writer, name string) error {
 	note(db.cut, "the arguments are truncated; record with ptrace-run --max-data-size=256K")
 	note(db.nowhere, "the directory is unknown; record with ptrace-run -e proc")
 	note(db.binary, "an argument or a directory is not UTF-8")
+	note(db.gone, "the source does not exist any more")
 	if db.entries == 0 && db.cut+db.nowhere+db.binary == 0 {
 		j.env.Note("no compiler ran in what is exported; record with ptrace-run -e proc")
 	}
@@ -146,6 +159,47 @@ func (db *database) write(dir, file string, args []string, to string) {
 	if len(db.seen) < maxSeen {
 		db.seen[hash] = true
 	}
+	switch {
+	case db.size > maxHeld:
+	case exists(dir, file):
+		db.here = true
+		db.release()
+	case db.here:
+		db.gone++
+		return
+	default:
+		db.held = append(db.held, bytes.Clone(b))
+		if db.size += len(b); db.size > maxHeld {
+			db.release()
+		}
+		return
+	}
+	db.put(b)
+}
+
+// exists reports whether a source exists, or may.
+func exists(dir, file string) bool {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	_, err := os.Lstat(file)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// release writes what is held, unless the program was built on this machine.
+func (db *database) release() {
+	if db.here {
+		db.gone += uint64(len(db.held))
+	} else {
+		for _, b := range db.held {
+			db.put(b)
+		}
+	}
+	db.held = nil
+}
+
+// put writes an entry.
+func (db *database) put(b []byte) {
 	if db.entries++; db.entries > 1 {
 		db.w.WriteByte(',')
 	}

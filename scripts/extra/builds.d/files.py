@@ -84,7 +84,7 @@ class Table:
         if kind == "open" and "path" in modes or kind in ("chmod", "chown"):
             self.file(path)
         elif kind in ("open", "exec", "truncate", "map"):
-            written = kind in ("truncate", "map") or {"write", "append", "cut"} & set(modes)
+            written = kind in ("truncate", "map") or {"write", "append", "cut", "create"} & set(modes)
             (self.file(path).writers if written else self.file(path).readers).add(pid)
         elif kind in ("mkdir", "symlink"):
             self.now.pop(path, None)

@@ -121,7 +121,7 @@ class Files:
             return
         if name == "unlinkat" and "AT_REMOVEDIR" in rest[0]:
             kind = "rmdir"
-        modes = []
+        modes, made = [], []
         if kind == "open":
             flags = "O_WRONLY|O_CREAT|O_TRUNC" if name == "creat" else rest[0]
             if "O_PATH" in flags:
@@ -129,12 +129,13 @@ class Files:
             else:
                 modes = [m for m, f in (("read", "O_RDONLY"), ("read,write", "O_RDWR"), ("write", "O_WRONLY")) if f in flags]
                 modes += [m for m, f in (("append", "O_APPEND"), ("cut", "O_TRUNC")) if f in flags]
+                made = ["create"] if "O_CREAT" in flags and "O_EXCL" in flags else []
         line = " ".join(filter(None, [kind, ",".join(modes), error, path]))
         link = LINK.match(result)
         if kind == "open" and link and link[2] != path:
             line += " = " + link[2]
         self.lines.add(line)
-        error or self.did(kind, modes, link[2] if kind == "open" and link else path)
+        error or self.did(kind, modes + made, link[2] if kind == "open" and link else path)
 
     def did(self, kind, modes, path, to=""):
         self.done.append((self.time, self.leader, kind, ",".join(modes).split(",") if modes else [], path, to))

@@ -114,7 +114,7 @@ def seen(files):
         if not path.startswith("/") or path.endswith(" (deleted)") or path.startswith("/memfd:"):
             continue
         table.add(pid, kind, modes, canonical(kind, path), to and canonical(kind, to))
-    return {f"{path}: {len(f.writers)} wrote, {len(f.readers - f.writers)} read, {state}" for path, (f, state) in table.rows.items()}, files
+    return {f"{path}: {len(f.writers)} wrote, {len(f.readers - f.writers)} read, {state}" for path, (f, state) in table.rows.items()}
 
 
 def tabled(path):
@@ -161,7 +161,7 @@ def main():
     lines = files.lines | {f"missing {n} {path}" for path, n in files.missing.items()}
     ours, interpreters = recorded(events)
     differences = differ("events", lines, ours, patterns)
-    rows, _ = seen(files)
+    rows = seen(files)
     others = [[r for r in list if r.rsplit(": ", 1)[0] not in interpreters] for list in (rows, tabled(table))]
     differences += differ("table", *others, patterns)
     print(f"{len(lines)} uses of files, {len(others[0])} paths: {differences} differences")

@@ -61,7 +61,7 @@ func corpus(t *testing.T, only ...string) []string {
 	t.Chdir(tracetest.Dir(t))
 	list, err := filepath.Glob(filepath.Join(from, "*.trace*"))
 	tracetest.OK(t, "logs", err)
-	if len(list) < 56 {
+	if len(list) < 48 {
 		t.Fatalf("only %d logs in %s", len(list), from)
 	}
 	var names []string

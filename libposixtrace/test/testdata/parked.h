@@ -13,6 +13,7 @@
  * it. A signal or a cancellation that comes earlier finds another state: the call has yet to start, or
  * its request has yet to reach the agent (PXT_W_Asked).
  */
+__attribute__((no_sanitize_address)) /* it reads the stack of another thread, where that one has no variable */
 static inline bool sleeps_in(const char *tid, uint32_t state)
 {
 	enum { FUTEX_WAITV = 449, FUTEX = 202, FUTEX_ON_ARM64 = 98 };

@@ -195,7 +195,7 @@ func processesOf(lines []*dumped) (map[int]*node, error) {
 			switch {
 			case d.Signal == 13: // a reader of a pipe has enough
 			case d.Signal != 0:
-				p.failed, p.message = true, "signal "+signals[d.Signal]
+				p.failed, p.message = true, "killed by "+signals[d.Signal]
 			case d.Status != 0:
 				p.failed, p.message = true, "status "+strconv.Itoa(d.Status)
 			}

@@ -87,7 +87,7 @@ func has(set []pattern, p string) bool {
 	for i := len(set) - 1; i >= 0; i-- {
 		w := &set[i]
 		rest, ok := strings.CutPrefix(p, w.within)
-		if ok && (rest == w.glob || selection.Match(w.glob, rest)) {
+		if ok && selection.Match(w.glob, rest) {
 			return !w.except
 		}
 		if !ok && w.glob == "." && p+"/" == w.within {

@@ -5,11 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Match reports whether a path matches a glob: * matches any characters, slashes too, ? one, and **/ at the
-// beginning of a name any directories, none too. [abc], [a-z] and [!abc] match one character that is no slash;
-// ] is one of them if it is the first. A backslash takes the meaning from the next character. Match takes time proportional
-// to the product of the lengths at most.
+// Match reports whether a path or a name of an event matches a glob: * matches any characters, slashes too, ? one,
+// and **/ at the beginning of a name any directories, none too. [abc], [a-z] and [!abc] match one character that is
+// no slash; ] is one of them if it is the first. A backslash takes the meaning from the next character. A glob also
+// matches its own text. Match takes time proportional to the product of the lengths at most.
 func Match(glob, name string) bool {
+	if glob == name {
+		return true
+	}
 	g, n := 0, 0
 	// What follows the latest star, where in the name it was tried last, and whether that star is of **/. What the
 	// stars before it could match as well, it can match, so that they are not tried again.

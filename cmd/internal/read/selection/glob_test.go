@@ -19,7 +19,7 @@ func TestMatchGlob(t *testing.T) {
 		{"[a-cx]", "b", true}, {"[a-cx]", "x", true}, {"[a-cx]", "d", false}, {"[à-ÿ]", "é", true}, {"[!a-c]", "b", false}, {"[^a-c]", "b", false}, {"[!a-c]", "d", true},
 		{"[]]", "]", true}, {"[!]]", "]", false}, {"[]-]x", "-x", true}, {"[a-]", "-", true}, {"[\\]]", "]", true}, {"[\\!a]", "!", true},
 		{"[!a]", "/", false}, {"[.-0]", "/", false}, {"a[!b]c", "a/c", false},
-		{"[", "[", true}, {"[a", "[a", true}, {"[a", "a", false}, {"[]", "[]", true}, {"[id].js", "i.js", true}, {`\[id\].js`, "[id].js", true}, {`\[id].js`, "i.js", false},
+		{"[", "[", true}, {"[a", "[a", true}, {"[a", "a", false}, {"[]", "[]", true}, {"[id].js", "[id].js", true}, {"[!a]", "[!a]", true}, {`a\b`, `a\b`, true}, {"[id].js", "i.js", true}, {`\[id\].js`, "[id].js", true}, {`\[id].js`, "i.js", false},
 		{`a\*`, "a*", true}, {`a\*`, "ab", false}, {`a\`, `a\`, true}, {`\\`, `\`, true},
 		{"src/**/x.h", "src/x.h", true}, {"src/**/x.h", "src/a/x.h", true}, {"src/**/x.h", "src/a/b/x.h", true}, {"src/**/x.h", "src/ax.h", false},
 		{"src/**/x.h", "srcx.h", false}, {"**/x.h", "x.h", true}, {"**/x.h", "/a/x.h", true}, {"**/x.h", "/a/yx.h", false}, {"src/**", "src/a/b", true},

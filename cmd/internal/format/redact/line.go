@@ -150,7 +150,7 @@ func (m *matches) spans(s *Set, b []byte, more More) (spans []span, found, again
 	}
 	left := m.open[:0]
 	for _, o := range m.open {
-		head, tail := s.list[o.pattern].follow(&o.open, b)
+		head, tail := s.list[o.pattern].follow(&o.open, b, more == Ends)
 		if head > 0 {
 			spans = append(spans, span{0, head})
 			again = true
@@ -185,7 +185,7 @@ func (m *matches) resume(s *Set, c byte) {
 	s.starts.atEnd(started, func(e ending) {
 		if e.goesOn(c) && !m.isOpenOf(e.pattern) {
 			o := openMatch{pattern: e.pattern}
-			s.list[e.pattern].follow(&o.open, started)
+			s.list[e.pattern].follow(&o.open, started, false)
 			m.open = append(m.open, o)
 		}
 	})

@@ -96,8 +96,8 @@ type open struct {
 
 // follow simulates a text behind the matches that were open, none at first. head is the length of
 // the part of b that completes them. tail is the start of the part of b that may be the beginning of
-// a match, len(b) if there is none.
-func (m *machine) follow(o *open, b []byte) (head, tail int) {
+// a match, len(b) if there is none. ends: the text ends with b, and what may be the beginning of a character is none.
+func (m *machine) follow(o *open, b []byte, ends bool) (head, tail int) {
 	room := rooms.Get().(*[2]threads)
 	defer rooms.Put(room)
 	now, next := &room[0], &room[1]
@@ -129,7 +129,7 @@ func (m *machine) follow(o *open, b []byte) (head, tail int) {
 				break
 			}
 		}
-		if !utf8.FullRune(text[at:]) {
+		if !ends && !utf8.FullRune(text[at:]) {
 			break
 		}
 		if at >= fresh && m.first[text[at]] {

@@ -105,11 +105,11 @@ func (p *pattern) find(spans []span, b []byte) []span {
 }
 
 // follow is machine.follow.
-func (p *pattern) follow(o *open, b []byte) (head, tail int) {
+func (p *pattern) follow(o *open, b []byte, ends bool) (head, tail int) {
 	if p.compile() != nil {
 		return 0, 0
 	}
-	return p.machine.follow(o, b)
+	return p.machine.follow(o, b, ends)
 }
 
 // unbounded is the length of a match that has no bound.
